@@ -51,6 +51,16 @@ BEYOND = """() => {
   return wide
 }"""
 
+# How much has moved on a page since it began to load.
+RECORD = """() => {
+  window.shifted = 0
+  new PerformanceObserver(list => {
+    for (const one of list.getEntries()) if (!one.hadRecentInput) window.shifted += one.value
+  }).observe({type: 'layout-shift', buffered: true})
+}"""
+DRAWN = "() => !document.getElementById('first-frame')"
+MOST_SHIFTED = 0.1      # of cumulative layout shift, below which a page is called stable
+
 
 def settled(store, seconds=100):
     """The store once its work in threads is done."""
@@ -88,6 +98,17 @@ def idle(page):
     """Wait until a page is drawn and takes keys."""
     page.wait_for_function("""() => window.Bokeh?.documents.length && Bokeh.documents[0].is_idle
                               && !document.querySelector('body > [inert]')""", timeout=WAIT)
+
+
+def loads_at_rest(page, address):
+    """Load a page, of which what is seen first stays where it is."""
+    page.add_init_script(f"({RECORD})()")
+    page.goto(address, timeout=WAIT)
+    page.wait_for_function(DRAWN, timeout=WAIT)
+    idle(page)
+    page.wait_for_timeout(3_000)        # in which maps and scores come
+    shifted = page.evaluate("window.shifted")
+    assert shifted < MOST_SHIFTED, f"the page jumps while it loads: {shifted}"
 
 
 def url(page, pattern):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bokeh.document import Document
 
-from tests.ui.kit import WAIT, idle
+from tests.ui.kit import WAIT, idle, loads_at_rest
 from workbench.ui.base.first_room import LARGEST, tell, when_told
 
 TOY = Path(__file__).parent / "toy_app.py"
@@ -60,15 +60,13 @@ def test_a_session_that_an_address_names_is_no_script(apps_url, name):
 
 
 @pytest.mark.ui
-def test_a_page_is_arranged_when_it_comes(page, apps_url):
+def test_a_page_is_arranged_when_it_comes_and_nothing_jumps(page, apps_url):
     """What the browser measures once the page is there is what was told before."""
-    page.set_viewport_size({"width": 1100, "height": 700})
+    page.set_viewport_size({"width": 1280, "height": 844})
     with page.expect_response(lambda answer: answer.url.endswith("/room")) as answer:
-        page.goto(f"{apps_url}/disaggregate", timeout=WAIT)
+        loads_at_rest(page, f"{apps_url}/disaggregate")
     assert answer.value.status == 204
-    idle(page)
-    page.wait_for_timeout(1_000)        # in which it would say how much room it has
-    assert page.evaluate(TOLD) == [["", "778 700"]]
+    assert page.evaluate(TOLD) == [["", "958 844"]]
 
 
 @pytest.mark.ui
