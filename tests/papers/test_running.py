@@ -1,6 +1,8 @@
 """Experiments: nothing done twice, nothing lost, nothing chosen by what it should not see."""
 
 import json
+import os
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +10,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import workbench as wb
+from tests.reference import country
 from workbench.checks import Cancelled, InputError
 from workbench.cli import app
 from workbench.outputs import write_bytes
@@ -88,6 +92,25 @@ def test_runs_are_kept_whatever_ends_them_and_not_all_written_one_by_one(
     monkeypatch.setattr(keeping, "PAUSE", 0)
     run_experiment(experiment, out=tmp_path / "other.nc")
     assert written == [1, 3, 4, 5, 6, 7]
+
+
+def test_a_fit_that_is_interrupted_is_no_run(counted, tmp_path):
+    """It returns its best so far to others, and its scores would be stored as those of a fit."""
+    experiment, out = counted[0], tmp_path / "made.nc"
+    ds = country(bags=12, size=3)
+    model = wb.VBAgg(kernel="matern32", inducing=8)
+
+    def pressed(step, objective, fraction):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def score(settings):
+        callback = pressed if settings["seed"] == 1 else None
+        return {"score": float(model.fit(ds, callback=callback).objective)}
+
+    assert model.fit(ds, callback=pressed).cancelled
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(replace(experiment, score=score), out=out)
+    assert read_results(out)["seed"].values.tolist() == [0, 0]
 
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.DataWarning")     # of other code

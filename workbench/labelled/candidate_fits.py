@@ -10,6 +10,7 @@ from workbench.checks import (
     FitWarning,
     InputError,
     recorded_warnings,
+    stops,
     warn,
 )
 from workbench.gp.data.bags import Source
@@ -76,7 +77,7 @@ def fit_candidates(models: Mapping[str, object], data: Converted, workers: int, 
                     raise Cancelled
                 if callback is not None and not inside:
                     callback(len(fits), inner.objective, len(fits) * share)
-    except (Cancelled, KeyboardInterrupt):
+    except stops():
         if not fits:
             raise
         notes.append(f"cancelled: {len(fits)} of {len(models)} candidates are in the mixture")

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.checks import Cancelled, WorkbenchWarning, without_warnings
+from workbench.checks import WorkbenchWarning, stops, without_warnings
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.training import History
@@ -64,7 +64,7 @@ def pilot(search: Callable[[], History], objective: Callable[[], Tensor],
             best = hyperparameters.vector()
             try:
                 hessian = _hessian(objective, hyperparameters, step) / share
-            except (Cancelled, KeyboardInterrupt):
+            except stops():
                 hyperparameters.assign(best)
                 history.cancel()
                 return history, None

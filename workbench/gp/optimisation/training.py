@@ -15,7 +15,7 @@ import numpy as np
 from torch import Tensor
 from tqdm import tqdm
 
-from workbench.checks import Cancelled, ConvergenceWarning, warn
+from workbench.checks import ConvergenceWarning, stops, warn
 from workbench.gp.optimisation.checkpoint import current
 from workbench.gp.optimisation.convergence import History
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
@@ -87,7 +87,7 @@ def maximise(
                 search.bar.close()
                 search = begin()
                 search.climb(tolerance, restarts)
-    except (Cancelled, KeyboardInterrupt):
+    except stops():
         if search.best is None:
             raise
         search.history.cancel()

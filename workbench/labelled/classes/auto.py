@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import Cancelled, SimpleMapWarning, choose, require, warn
+from workbench.checks import SimpleMapWarning, choose, require, stops, warn
 from workbench.gp.models.options import non_defaults
 from workbench.gp.models.vbagg.mixture import Auto as Inner
 from workbench.gp.models.vbagg.mixture import MixtureFit
@@ -150,7 +150,7 @@ class Auto(LabelledModel):
                 weighing = weigh({name: fit.model for name, fit in fits.items()}, ds, effort,
                                  self.options.seed, workers, progress, part_of(callback, 0.4, 1.0),
                                  {name: fit.hyperparameters for name, fit in fits.items()})
-            except (Cancelled, KeyboardInterrupt):
+            except stops():
                 cancelled = True
                 notes.append("weighing the candidates was cancelled")
         weighing = weighing or equal_weights(list(fits), "the work was stopped")

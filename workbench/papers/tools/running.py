@@ -13,7 +13,15 @@ import pandas as pd
 import xarray as xr
 from tqdm import tqdm
 
-from workbench.checks import Cancelled, DataWarning, InputError, choose, require, warn
+from workbench.checks import (
+    Cancelled,
+    DataWarning,
+    InputError,
+    choose,
+    interrupts_pass,
+    require,
+    warn,
+)
 from workbench.evaluation.parallel import completed
 from workbench.labelled.record import PACKAGES
 from workbench.outputs import versions
@@ -246,7 +254,8 @@ def _chosen(runs: list[Settings], only: Mapping[str, str]) -> list[Settings]:
 def _one(experiment: Experiment, settings: Settings) -> tuple[Settings, Row]:
     started = time.perf_counter()
     try:
-        row = experiment.score(dict(settings))
+        with interrupts_pass():         # else a fit that was stopped half way would be scored
+            row = experiment.score(dict(settings))
         row[ERROR] = ""
     except Cancelled:
         raise

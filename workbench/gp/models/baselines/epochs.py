@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from workbench.checks import Cancelled, ConvergenceWarning, warn
+from workbench.checks import ConvergenceWarning, stops, warn
 from workbench.gp.models.baselines.state import PointState
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
@@ -139,7 +139,7 @@ def descend(state: PointState, criterion: Callable[[], float] | None, *, patienc
             if epoch >= first and best.waited >= patience:
                 history.converged = True
                 break
-    except (Cancelled, KeyboardInterrupt):
+    except stops():
         if not history.objective:
             raise
         history.cancel("epochs")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 from tqdm import tqdm
 
-from workbench.checks import Cancelled, InputError, choose, reject, require
+from workbench.checks import InputError, choose, reject, require, stops
 from workbench.gp.data.bags import Source
 from workbench.gp.models.baselines.scores import bag_nll
 from workbench.gp.numerics.linalg import FactorisationError
@@ -132,7 +132,7 @@ def tune(
         except (FactorisationError, torch.linalg.LinAlgError) as error:
             runs.append(_failed(error) | {"options": varied})
             continue
-        except (Cancelled, KeyboardInterrupt):              # before anything was learnt
+        except stops():              # before anything was learnt
             if best is None:
                 raise
             break

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from workbench.checks import Cancelled, ConvergenceWarning, warn
+from workbench.checks import ConvergenceWarning, stops, warn
 from workbench.gp.fields.collapsed import CollapsedField
 from workbench.gp.fields.moves import InducingMoves
 from workbench.gp.models.conditional_mean.minibatch_bound import Anchor, Draws, bound_of
@@ -108,7 +108,7 @@ def ascend(state, whole: CollapsedField, moves: InducingMoves | None, progress: 
             if callback is not None:
                 callback(len(history.objective), history.objective[-1],
                          len(history.objective) / options.max_steps)
-    except (Cancelled, KeyboardInterrupt):
+    except stops():
         if not pace.vectors:
             raise
         history.cancelled = True

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from workbench.checks import Cancelled
+from workbench.checks import stops
 from workbench.gp.fields.collapsed import CollapsedField
 from workbench.gp.fields.inducing import InducingField
 from workbench.gp.fields.mediated import ConditionalMeanOperator
@@ -73,7 +73,7 @@ class VarCMPState(CMPState):
         try:
             found = (ascend(self, field, moves, progress, callback) if options.batch else
                      self._climb(field, moves, progress, callback))
-        except (Cancelled, KeyboardInterrupt):
+        except stops():
             if not start.objective:
                 raise
             self.hyperparameters.assign(before)

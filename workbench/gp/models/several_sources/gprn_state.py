@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 import torch
 from torch import Tensor
 
-from workbench.checks import Cancelled
+from workbench.checks import stops
 from workbench.gp.data.bags import Source, Targets
 from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.operators import AggregationOperator
@@ -261,7 +261,7 @@ class GPRNState(SourcesState):
         try:
             correction = Correction(self, self.estimate)
             correction.apply(updates.pulse_of(callback, history))
-        except (Cancelled, KeyboardInterrupt):
+        except stops():
             history.cancelled = True
             history.notes.append("cancelled while q was corrected")
             return

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.checks import Cancelled, ConvergenceWarning, warn
+from workbench.checks import ConvergenceWarning, stops, warn
 from workbench.gp.models.several_sources.products import at, bag_mean, best_factor, moments
 from workbench.gp.numerics.linalg import factor, standard_normal_kl
 from workbench.gp.optimisation.acceleration import Rounds
@@ -131,7 +131,7 @@ def optimise_q_on_all_data(state, callback, history) -> bool:
     try:
         left = optimise_q(state, state.full, [state.projections(s) for s in state.full],
                           pulse_of(callback, history))
-    except (Cancelled, KeyboardInterrupt):
+    except stops():
         history.cancelled = True
         history.notes.append("cancelled while q was brought to its best on all individuals")
         return False

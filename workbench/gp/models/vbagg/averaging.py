@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from workbench.checks import ApproximationWarning, Cancelled, warn
+from workbench.checks import ApproximationWarning, stops, warn
 from workbench.gp.inference.parts import seen_in_learning
 from workbench.gp.models.vbagg.averaged_fit import AveragedFit
 from workbench.gp.models.vbagg.exploring import Explorer, Setting
@@ -85,7 +85,7 @@ def average(fit: VariationalFit, progress: bool = False, callback=None) -> Varia
     try:
         found, weights, tail = _draw(Explorer(state, step), most, enough,
                                      fit.model.options.seed)
-    except (Cancelled, KeyboardInterrupt):
+    except stops():
         history.notes.append("averaging over hyperparameters was cancelled; the best setting alone")
         history.cancelled = True
         return fit

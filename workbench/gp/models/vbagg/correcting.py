@@ -16,6 +16,7 @@ from dataclasses import replace
 
 import torch
 
+from workbench.checks import stops
 from workbench.gp.fields.geometry import Geometry
 from workbench.gp.fields.projected import ProjectedData
 from workbench.gp.inference.parts import divided, in_parts, seen_in_learning
@@ -52,7 +53,7 @@ def correct(state, history: History) -> None:
             state.learning = replace(plain, shift=lacking(state, torch.cat(rates)))
             found = state.optimise_q(seen_in_learning(state))
             gain = on_all(state) - before
-    except KeyboardInterrupt:
+    except stops(KeyboardInterrupt):
         history.cancelled = True
     except FactorisationError:
         pass

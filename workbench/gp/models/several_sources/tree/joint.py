@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.checks import Cancelled, ConvergenceWarning, warn, without_warnings
+from workbench.checks import ConvergenceWarning, stops, warn, without_warnings
 from workbench.gp.models.several_sources.tree.draws import Draws
 from workbench.gp.models.several_sources.tree.nodes import DeepNode, GPNode
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
@@ -208,7 +208,7 @@ def learn_jointly(nodes: list[GPNode], draws: Draws, options, progress: bool, ca
             note.startswith(_UNCONVERGED)]
     try:
         left += filter(None, [joint.finish(_pulse(history, callback))])
-    except (Cancelled, KeyboardInterrupt):
+    except stops():
         history.cancelled = True
         history.notes.append("cancelled while the q of all GPs were brought to their optimum")
         return history
