@@ -66,6 +66,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "bag_points": "geo",
     "bag_polygons": "geo",
     "distance_to": "geo",
+    "grid_areas": "geo",
     "open_rasters": "geo",
     "polygon_places": "geo",
     "raster_places": "geo",

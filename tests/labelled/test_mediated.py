@@ -184,6 +184,10 @@ def test_fine_and_coarse_rasters_that_never_meet():
     with pytest.raises(InputError, match="pixels lack the value or a mediator; pass missing"):
         wb.targets_from_grid(gaps, "warmth", ["height"])
     left = wb.targets_from_grid(gaps, "warmth", ["height"], missing="drop")
+    assert "treatments" not in wb.targets_from_grid(coarse, "warmth", ["height"]).attrs
+    monthly = coarse.assign(warmth=coarse["warmth"].expand_dims(time=3))
+    with pytest.raises(InputError, match=r"warmth \(time, y, x\).*choose one, such as"):
+        wb.targets_from_grid(monthly, "warmth", ["height"])
     assert left.sizes["target"] < 100 and "left out" in left.attrs["treatments"]
 
 

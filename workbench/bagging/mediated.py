@@ -160,7 +160,13 @@ def targets_from_grid(fields: xr.Dataset, value: str, mediators: Sequence[str],
     known = [str(n) for n in (*fields.data_vars, *(a for a in ("x", "y") if a in fields.coords))]
     for name in (value, *mediators):
         choose("field", name, known)
-    table = fields[[n for n in (value, *mediators) if n in fields.data_vars]].to_dataframe()
+    taken = fields[[n for n in (value, *mediators) if n in fields.data_vars]]
+    grids = {str(n): tuple(map(str, field.dims)) for n, field in taken.data_vars.items()}
+    require(len(set(grids.values())) == 1 and len(taken.sizes) == 2,
+            "targets are the pixels of one grid of two dimensions, and these fields have " +
+            ", ".join(f"{n} ({', '.join(dims)})" for n, dims in grids.items()) +
+            "; where there are several times, choose one, such as fields.isel(time=0, drop=True)")
+    table = taken.to_dataframe()
     table = table.reset_index()
     whole = np.isfinite(table[[value, *mediators]].to_numpy(dtype=float)).all(1)
     require(bool(whole.all()) or missing == "drop", f"{int((~whole).sum())} of {len(whole)} pixels "
@@ -168,7 +174,8 @@ def targets_from_grid(fields: xr.Dataset, value: str, mediators: Sequence[str],
     units = {n: str(fields[n].attrs.get("units", "")) for n in (value, *mediators)}
     units = {n: "degree" if u.startswith("degree") else u for n, u in units.items()}
     out = targets_from_table(table[whole], value, mediators, units=units)
-    out.attrs["treatments"] = f"{int((~whole).sum())} pixels with gaps left out"
+    if not whole.all():
+        out.attrs["treatments"] = f"{int((~whole).sum())} pixels with gaps left out"
     return out.assign_coords({f"target_{axis}": (schema.TARGET, table[axis].to_numpy()[whole])
                               for axis in ("x", "y") if axis in table})
 

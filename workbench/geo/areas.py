@@ -14,6 +14,7 @@ from workbench.checks import choose, option, package, require
 from workbench.checks.errors import NothingLeft
 from workbench.geo.attributes import numbers_in, numeric_column, require_column
 from workbench.geo.duplicates import refuse_copies, united
+from workbench.geo.grid_areas import cells_of, is_grid
 from workbench.geo.ids import as_text
 from workbench.geo.shapes import repaired, usable_crs, without_crs
 from workbench.geo.treatments import CleaningOptions, Record
@@ -28,7 +29,7 @@ def read_polygons(
     Parameters
     ----------
     polygons : geopandas.GeoDataFrame, str or Path
-        The areas.
+        The areas; of the path of a raster they are its cells, see `workbench.grid_areas`.
     record : Record
         Receives what was done.
     crs : str, optional
@@ -48,7 +49,11 @@ def read_polygons(
         are missing or contradict the CRS.
     """
     geopandas = package("geopandas", extra="geo")
-    if isinstance(polygons, str | Path):
+    if is_grid(polygons):
+        require(layer is None, "layer chooses among the layers of a file of polygons; these are "
+                               "the cells of a raster")
+        areas = cells_of(polygons, record, crs)
+    elif isinstance(polygons, str | Path):
         areas = open_polygons(polygons, record, layer)
     else:
         require(isinstance(polygons, geopandas.GeoDataFrame),

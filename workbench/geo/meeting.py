@@ -151,5 +151,9 @@ def _guess(given, grid: xr.DataArray) -> str:
     if grid.rio.crs.is_geographic and grid.rio.bounds()[2] > 180.5:
         return ("The raster's longitudes run from 0 to 360: turn them, e.g. with "
                 "gdalwarp -t_srs EPSG:4326 --config CENTER_LONG 0")
+    if given.crs.is_geographic and given.total_bounds[2] > 180.5:
+        return ("The polygons' longitudes run from 0 to 360, the raster's from -180 to 180: take "
+                "360 off those above 180, such as areas.translate(-360), or of cells of a raster "
+                "ds.assign_coords(lon=(ds.lon + 180) % 360 - 180).sortby('lon')")
     return ("One of them states a wrong CRS, or they are of different places: compare both in "
             f"QGIS, and where a CRS is wrong {CORRECT_CRS}")

@@ -16,6 +16,7 @@ from workbench.geo.attributes import label_columns, numeric_column
 from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.coverage import account, coverage_fractions, covered_by
 from workbench.geo.derived import with_derived
+from workbench.geo.grid_areas import meant
 from workbench.geo.grids import CELLS, is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
 from workbench.geo.meeting import onto, without_empty
@@ -77,7 +78,7 @@ def bag_polygons(
     Parameters
     ----------
     polygons : geopandas.GeoDataFrame, str or Path
-        The areas with their values.
+        The areas with their values, or the path of a raster whose cells they are.
     covariates : raster, sequence of rasters, or mapping of name to raster
         DataArrays, Datasets, or paths of GeoTIFF, VRT, NetCDF or Zarr, or of tables (CSV) with a
         row for each pixel: x, y and values. Without any the map follows place alone.
@@ -172,7 +173,7 @@ def bag_polygons(
     >>> ds.sizes["bag"], ds.sizes["individual"]
     (2, 32)
     """
-    aggregation, kind = schema.meant(aggregation, kind, standard_error, trials)
+    aggregation, kind = meant(polygons, aggregation, kind, standard_error, trials)
     given = dict(locals())
     if time is not None:
         return bag_periods(bag_polygons, given)
@@ -237,8 +238,7 @@ def bag_polygons(
     areas = onto(areas, grid, options, record)
 
     area, cell, coverage = coverage_fractions(areas, grid)
-    made = is_word(weight)
-    outside = account(grid.values, cell, coverage, options, record, made,
+    outside = account(grid.values, cell, coverage, options, record, is_word(weight),
                       areas.index.to_numpy()[area], grid,
                       None if dropped.empty else covered_by(dropped, grid))
     counted(individuals=cell.size)
