@@ -1,5 +1,6 @@
 """Conditional mean processes against the paper's formulas, Monte Carlo, and other models."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -8,11 +9,12 @@ import torch
 from torch.distributions import MultivariateNormal
 
 from tests.gp import made
-from workbench.checks import InputError
+from workbench.checks import FitWarning, InputError
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.kernels.operators import SegmentMean
 from workbench.gp.models.conditional_mean.var_cmp import VarCMP
 from workbench.gp.models.registry import MODELS
+from workbench.gp.optimisation.training import History
 from workbench.papers.chau2021.diagonal_trace import DiagonalVarCMP
 
 F64 = torch.float64
@@ -494,6 +496,70 @@ def test_two_stages_choose_what_predicts_a_left_out_bag():
     fixed = make("cmp", kernel="ard-rbf", hyperparameters={
         "ridge": 0.01, "mediator.rbf.lengthscale": 0.3}).fit(split)
     assert fixed.hyperparameters["ridge"]["value"] == pytest.approx(0.01)
+
+
+def apart(seed=0, told=True) -> Source:
+    """Bags along a line and targets between them; the mediator is the place, or nothing."""
+    rng, count, per_bag = np.random.default_rng(seed), 24, 4
+    x = np.linspace(-2, 2, count * per_bag)
+    middle = x.reshape(count, per_bag).mean(1)
+    of_bags, of_targets = (middle, middle[:12] + 0.05) if told else rng.normal(size=(2, count))
+    members = np.repeat(np.arange(count), per_bag)
+    ours = Bags(torch.as_tensor(x[:, None]), torch.as_tensor(members),
+                torch.ones(len(x), dtype=F64), count, Columns(("a",)), (), None,
+                torch.as_tensor(of_bags[:, None]), Columns(("place",)))
+    value = torch.as_tensor(np.sin(2 * middle[:12]) + 0.02 * rng.normal(size=12))
+    theirs = torch.as_tensor(of_targets[:12, None])
+    return Source(ours, Targets(value, None, None, theirs), "mean", "continuous")
+
+
+@pytest.mark.parametrize("name", ["cmp", "s-cmp", "var-cmp"])
+def test_a_kernel_under_which_no_bag_predicts_another_is_left(name, monkeypatch):
+    """The joint ascent is made to end in a basin of short lengthscales, and those after it."""
+    from workbench.gp.models.conditional_mean import cmp_state
+
+    real, calls = cmp_state.train_from_starts, []
+
+    def ending_badly(whole, rough, hyperparameters, *rest):
+        calls.append(1)
+        if len(calls) > 3:                  # the search from where training began
+            return real(whole, rough, hyperparameters, *rest)
+        for item, value in (("rbf.lengthscale", 0.005), ("noise.variance", 1e-7)):
+            hyperparameters[item].set(value)
+        return History([-1e3], converged=True)
+
+    monkeypatch.setattr(cmp_state, "train_from_starts", ending_badly)
+    fit = make(name, starts=1).fit(apart())
+    note = next(n for n in fit.history.notes if "sought twice" in n)
+    assert note.endswith("kept the second")
+    assert fit.hyperparameters["rbf.lengthscale"]["value"] > 0.1
+    assert not any("hardly tell" in n for n in fit.history.notes)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
+def test_mediators_that_tell_nothing_are_said():
+    with pytest.warns(FitWarning, match="hardly tell the bags apart.*smoother kernel"):
+        fit = make("s-cmp", starts=1, max_steps=20).fit(apart(told=False))
+    assert any("hardly tell" in note for note in fit.history.notes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FitWarning)
+        known = make("s-cmp", starts=1, max_steps=20, tolerance=1e-3).fit(apart())
+    assert not any("sought twice" in note for note in known.history.notes)
+
+
+def test_the_error_of_the_mean_of_the_others_in_closed_form():
+    from workbench.gp.models.conditional_mean.first_stage import loss_of_the_mean
+
+    state = make("cmp").condition(unmatched(), given()).state
+    shares = torch.tensor([4, 1, 6, 3, 2], dtype=F64) / 16
+    with torch.no_grad():
+        gram, total = state.operator.bag_gram(list(state.field.terms), state.x), 0.0
+        for j in range(5):
+            weight = torch.where(torch.arange(5) == j, 0.0, shares)
+            gap = torch.eye(5, dtype=F64)[j] - weight / weight.sum()
+            total += shares[j] * (gap @ gram @ gap)
+        told = float(loss_of_the_mean(state.mean, gram))
+    assert told == pytest.approx(float(total / (shares @ gram.diagonal())), rel=1e-9)
 
 
 @pytest.mark.parametrize("kernel", ["ard-rbf", "matern12", "matern32+linear", "matern52"])

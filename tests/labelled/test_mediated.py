@@ -212,6 +212,7 @@ def test_on_the_command_line(tmp_path, ds, parts):
     assert refused.exit_code != 0 and "cmp" in refused.output
 
 
+@pytest.mark.filterwarnings("ignore:the mediators hardly tell the bags apart")
 def test_known_noise_of_totals_becomes_that_of_means():
     ds = wb.load("simulated-country", pixels=400, districts=16, regions=4, provinces=2, smallest=5)
     ds = wb.add_mediators(ds.assign(noise_variance=("bag", np.full(16, 4.0))), ["x", "y"])

@@ -9,7 +9,8 @@ from workbench.checks import FitWarning, named_as_flags
 QUICK = {"kernel": "rbf", "max_steps": 2}
 COUNTS, VARIANCE = "are counts, but", "noise_variance"
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::workbench.checks.ConvergenceWarning", "ignore::workbench.checks.ExtrapolationWarning")
+    "ignore::workbench.checks.ConvergenceWarning", "ignore::workbench.checks.ExtrapolationWarning",
+    "ignore:the mediators hardly tell the bags apart")
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import xarray as xr
 from workbench.gp.models.keeping import Kept
 from workbench.labelled.caveats import warn_of_normal
 from workbench.labelled.classes.base import LabelledModel
+from workbench.labelled.disagreement import warn_of_disagreement
 from workbench.labelled.several import SourcesFit
 from workbench.labelled.sources import Several, converted, to_sources
 
@@ -40,12 +41,14 @@ class MultiSourceModel(LabelledModel):
         -----
         FitWarning
             Where counts of 100 or less are taken for Normal, or a default of ``noise`` passes over
-            variances that the data state; and of other things that the data cannot support.
+            variances that the data state; where sources that the model takes to measure the same
+            clearly do not where they overlap; and of other things that the data cannot support.
         """
         found = converted(data)
         inner = self._inner.fit(to_sources(found, trust), progress=progress, callback=callback)
         fit = SourcesFit(inner, self, found)
         warn_of_normal(fit, {name: one.ds for name, one in found.items()})
+        warn_of_disagreement(fit)
         return fit
 
     def starting_values(self, data: Several, trust: Mapping[str, float] | None = None

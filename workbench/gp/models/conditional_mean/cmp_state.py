@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -16,18 +16,18 @@ from workbench.gp.kernels.grammar import Term
 from workbench.gp.likelihoods import Normal
 from workbench.gp.likelihoods.links import link_named
 from workbench.gp.models import assembly
-from workbench.gp.models.conditional_mean.first_stage import choose_by_leaving_out
+from workbench.gp.models.conditional_mean.first_stage import LeftOut, choose_by_leaving_out
 from workbench.gp.models.conditional_mean.mean_function import evaluate
 from workbench.gp.models.conditional_mean.mediators import PREFIX, mediators_of
-from workbench.gp.models.conditional_mean.starts import STARTS, Evidence, train_from_starts
+from workbench.gp.models.conditional_mean.starts import Evidence, train_from_starts
 from workbench.gp.models.conditional_mean.target_noise import TargetNoise
+from workbench.gp.models.conditional_mean.two_stages import Marks, Searcher, TwoStages
 from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import cast_source
 from workbench.gp.numerics.shapes import Inputs
 from workbench.gp.optimisation.hyperparameters import Hyperparameter, HyperparameterSet
-from workbench.gp.optimisation.training import Callback, History, scaled_callback
+from workbench.gp.optimisation.training import History
 
-Searcher = Callable[[Callback | None, bool], History]
 _SMALL = 1_500      # individuals for whom looking for clusters saves nothing
 
 
@@ -107,7 +107,7 @@ class CMPState(Recalled):
         whole = None if rough and self._too_many() else self._whole()
         search = self._searcher(whole, rough)
         if self._left_out():
-            history = self._two_stages(search, progress, callback)
+            history = TwoStages(self, search, rough or whole).train(progress, callback)
         else:
             history = search(callback, progress)
         history.notes[:0] = found.notes
@@ -136,40 +136,29 @@ class CMPState(Recalled):
     def _left_out(self) -> bool:
         wanted = self.options.mediation
         named = wanted == "leave-one-out" or (wanted == "auto" and not self.source.matched)
-        return named and bool(self._first_stage().free) and len(self.mediators.bags) > 2
+        return named and bool(self.first_stage().free) and len(self.mediators.bags) > 2
 
-    def _first_stage(self) -> HyperparameterSet:
+    def marks(self) -> Marks:
+        """All that a search moves, to be put back by `put_back`."""
+        return self.hyperparameters.vector(), [list(one.inducing) for one in self.inducing_fields()]
+
+    def put_back(self, marks: Marks) -> None:
+        """Take up what `marks` gave."""
+        self.hyperparameters.assign(marks[0])
+        for one, inputs in zip(self.inducing_fields(), marks[1], strict=True):
+            one.inducing = list(inputs)
+
+    def first_stage(self) -> HyperparameterSet:
         """ℓ and λ."""
         return HyperparameterSet([item for item in self.hyperparameters
                                   if item.name == "ridge" or item.name.startswith(PREFIX)])
 
-    def _two_stages(self, search, progress: bool, callback) -> History:
-        """ℓ and λ by leaving out bags at the present k, then k by the evidence; twice in turn.
-
-        k starts where the evidence of all puts it.
-        """
-        history = search(scaled_callback(callback, 0, 3), False)
-        learnt, told = self._first_stage().free, []
-        for turn in (1, 2):
-            if history.cancelled:
-                break
-            with torch.no_grad():
-                gram = self._learning().bag_gram(list(self.field.terms), self._learning_x())
-            told.append(choose_by_leaving_out(self.mean, gram, HyperparameterSet(learnt)))
-            for item in learnt:
-                item.fixed = True
-            try:
-                with_k = search(scaled_callback(callback, turn, 3), progress and turn == 2)
-            finally:
-                for item in learnt:
-                    item.fixed = False
-            with_k.elapsed += history.elapsed
-            with_k.notes[:0] = [n for n in history.notes if n.startswith(STARTS)]
-            history = with_k
-        if told:
-            history.notes.insert(0, "ℓ and λ by leaving out bags; a left-out bag's squared error, "
-                                 f"of its embedding's square: {told[-1]:.3g}")
-        return history
+    def leave_out(self) -> LeftOut:
+        """Set ℓ and λ to where left-out bags are predicted best under the present k."""
+        with torch.no_grad():
+            gram = self._learning().bag_gram(list(self.field.terms), self._learning_x())
+        return choose_by_leaving_out(
+            self.mean, gram, HyperparameterSet(self.first_stage().free))
 
     @torch.no_grad()
     def compute_posterior(self) -> None:

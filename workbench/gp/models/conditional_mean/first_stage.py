@@ -13,6 +13,8 @@ of a ridge regression in closed form is Allen 1974, PRESS.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.optimize
 import torch
@@ -24,6 +26,27 @@ from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 
 _REACH = 10.0       # log units that the search may go from where it starts
 _STARTS = (0.0, 1.0, 2.0)
+#: Left-out error, of that of predicting the other bags' mean, above which k is sought once more:
+#: where mediators tell bags apart it is a few hundredths at most.
+DOUBTFUL = 0.1
+#: The same where the mediators say next to nothing of the bags, whatever is learnt of them.
+USELESS = 0.5
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """How well bags are predicted from the others' mediators.
+
+    Parameters
+    ----------
+    loss : float
+        See `left_out_loss`.
+    relative : float
+        Of the squared error of predicting each bag by the mean of the others.
+    """
+
+    loss: float
+    relative: float
 
 
 def left_out_loss(mean: BagWeights, gram: Tensor) -> Tensor:
@@ -47,7 +70,23 @@ def left_out_loss(mean: BagWeights, gram: Tensor) -> Tensor:
     return (mean.shares @ errors) / (mean.shares @ gram.diagonal())
 
 
-def choose_by_leaving_out(mean: BagWeights, gram: Tensor, chosen: HyperparameterSet) -> float:
+def loss_of_the_mean(mean: BagWeights, gram: Tensor) -> Tensor:
+    """The same of predicting a left-out bag by the weighted mean of the others ().
+
+    With shares s and the mean μ̄ of all bags it is Σ_j s_j |μ_j - μ̄|² / (1 - s_j)².
+
+    Parameters
+    ----------
+    mean, gram
+        See `left_out_loss`.
+    """
+    shares = mean.shares
+    across = gram @ shares
+    apart = gram.diagonal() - 2 * across + shares @ across
+    return (shares @ (apart / (1 - shares).square())) / (shares @ gram.diagonal())
+
+
+def choose_by_leaving_out(mean: BagWeights, gram: Tensor, chosen: HyperparameterSet) -> LeftOut:
     """Set ℓ and λ to where a left-out bag is predicted best; the loss there.
 
     Parameters
@@ -57,9 +96,10 @@ def choose_by_leaving_out(mean: BagWeights, gram: Tensor, chosen: Hyperparameter
     chosen : HyperparameterSet
         Those of ℓ and λ that are free.
     """
-    start = chosen.vector()
+    start, dull = chosen.vector(), max(float(loss_of_the_mean(mean, gram)), 1e-300)
     if len(start) == 0:
-        return float(left_out_loss(mean, gram).detach())
+        value = float(left_out_loss(mean, gram).detach())
+        return LeftOut(value, value / dull)
     lengths = np.concatenate([np.full(item.raw.numel(), item.name.endswith("lengthscale"))
                               for item in chosen.free])
 
@@ -80,4 +120,4 @@ def choose_by_leaving_out(mean: BagWeights, gram: Tensor, chosen: Hyperparameter
             bounds=[(v - _REACH, v + _REACH) for v in start]) for step in _STARTS]
     best = min(found, key=lambda one: one.fun)
     chosen.assign(best.x)
-    return float(best.fun)
+    return LeftOut(float(best.fun), float(best.fun) / dull)

@@ -79,7 +79,7 @@ class EstimatedConditionalMean:
             self.notes.append(f"ℓ and λ learnt on at most {CLUSTERS} clusters per bag")
         with torch.no_grad():
             gram = ConditionalMeanOperator(seen, self.bag_weights).bag_gram(terms, seen.x)
-        return choose_by_leaving_out(self.bag_weights, gram, chosen)
+        return choose_by_leaving_out(self.bag_weights, gram, chosen).loss
 
     @torch.no_grad()
     def weights(self, mediators: Tensor) -> Tensor:

@@ -20,9 +20,10 @@ from workbench.gp.kernels.grammar import Term
 from workbench.gp.models import assembly
 from workbench.gp.models.conditional_mean.cmp import CMP, CMPFit
 from workbench.gp.models.conditional_mean.cmp_options import VarCMPOptions
-from workbench.gp.models.conditional_mean.cmp_state import CMPState, Searcher
+from workbench.gp.models.conditional_mean.cmp_state import CMPState
 from workbench.gp.models.conditional_mean.minibatches import MOVE, ascend
 from workbench.gp.models.conditional_mean.starts import Evidence
+from workbench.gp.models.conditional_mean.two_stages import Searcher
 from workbench.gp.numerics.shapes import Inputs
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.training import History, maximise_evidence, scaled_callback

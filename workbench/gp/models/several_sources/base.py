@@ -27,6 +27,7 @@ class MultiSourceModel(Model):
     """
 
     several = True
+    same_quantity = True    # whether sources of one task are taken to measure the same
 
 
 class SourcesFit(ModelFit):

@@ -68,3 +68,4 @@ class MRCascade(MultiSourceModel):
     options_type = CascadeOptions
     state_type = CascadeState
     fit_type = TreeFit
+    same_quantity = False       # a map from one to the other is learnt

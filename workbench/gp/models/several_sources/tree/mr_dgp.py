@@ -103,3 +103,4 @@ class MRDGP(MultiSourceModel):
     options_type = MRDGPOptions
     state_type = DGPState
     fit_type = TreeFit
+    same_quantity = False       # a map from one to the other is learnt
