@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.checks import Cancelled, FitWarning, InputError, warn
+from workbench.checks import FitWarning, InputError, stops, warn
 from workbench.gp.models.conditional_mean.first_stage import DOUBTFUL, USELESS, LeftOut
 from workbench.gp.models.conditional_mean.starts import STARTS, Evidence
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
@@ -121,7 +121,7 @@ class TwoStages:
         try:
             other, theirs = self._turns(History(), 3, progress, callback)
             found = -np.inf if other.cancelled else self._objective()
-        except (Cancelled, KeyboardInterrupt):
+        except stops():
             other, theirs, found = History(cancelled=True), told, -np.inf
         except InputError:          # no evidence could be computed from there
             other, theirs, found = History(), told, -np.inf
