@@ -10,6 +10,7 @@ from workbench.bagging import contiguous_groups
 from workbench.checks import InputError
 from workbench.evaluation import groupings
 from workbench.labelled.candidates import EFFORTS, OVER_TIME, candidates_for
+from workbench.preflight.check import looked_over
 
 YEARS = (2019, 2020, 2021)
 
@@ -230,3 +231,17 @@ def test_from_the_command_line(tmp_path, monkeypatch):
     assert wb.run(wb.Spec.from_json(maps.attrs["spec"]))["mean"].equals(maps["mean"])
     done = workbench("disaggregate", *common, "--out", "map.tif", "--model", "vbagg")
     assert done.exit_code == 2 and "and a raster one: write it as .nc" in done.stderr
+
+
+def test_a_check_counts_areas_and_periods():
+    """Totals of one period stood beside numbers of all."""
+    frame = table()
+    frame["cases"] = frame["cases"].astype(float)
+    frame.loc[0, "cases"] = np.nan
+    found = looked_over(lambda: bagged(frame, missing_value="drop"), "years")
+    rows, count = found.totals, len(frame)
+    assert rows.loc["areas", ["read", "left out", "kept"]].tolist() == [count, 1, count - 1]
+    assert rows.loc["value", "read"] == rows.loc["value", "kept"] == frame["cases"].sum()
+    assert rows.loc["individuals", "read"] == rows.loc["individuals", "kept"]
+    assert np.isnan(rows.loc["weight", "left out"])
+    assert not any("merged" in finding.what for finding in found.findings)

@@ -12,6 +12,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import assemble, looked_at
+from workbench.bagging.findings import counted
 from workbench.bagging.tables import as_numbers, numbers_of, require_columns
 from workbench.checks import DataWarning, InputError, choose, option, require, without_warnings
 from workbench.geo.areas import usable_values
@@ -86,6 +87,8 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
     tested = None if trials is None else numbers_of(frame, [trials], name)[trials].to_numpy()
     if tested is not None:
         survey_errors(values, tested, kept, bags, kind, (value, trials), record)
+    # Of areas and periods, where those of the areas alone were counted; of weights nothing is lost.
+    counted(areas=values.size, value=np.nansum(values), weight=np.nan, outside=np.nan, twice=np.nan)
     frame, values, bags = frame[kept], values[kept], bags[kept]
     errors = None if error is None else _numbers(frame, error, name)
     if errors is not None:
@@ -109,6 +112,7 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
         bag_coords=labels | {AREA: frame[id].to_numpy(dtype=str),
                              PERIOD: frame[PERIOD + _AT].to_numpy(dtype=str)})
     made["individual"] = np.arange(made.sizes["individual"])
+    counted(bagged=made.sizes[schema.BAG], individuals=made.sizes[schema.INDIVIDUAL])
     if tested is not None:
         made = schema.check(made.assign(trials=(schema.BAG, tested[kept], {"units": "trials"})))
     if errors is not None:
