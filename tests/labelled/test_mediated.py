@@ -251,3 +251,18 @@ def test_one_name_is_no_list_of_letters(ds):
     assert list(wb.targets_from_table(table, "z", "height")["mediator"].values) == ["height"]
     with pytest.raises(InputError, match="each once"):
         wb.add_mediators(ds, ["x1", "x1"])
+
+
+@pytest.mark.parametrize("crs, unit", [("EPSG:4326", "degree"), ("EPSG:32633", "m"), (None, "1")])
+def test_places_of_fields_from_a_geotiff_have_the_units_of_their_crs(crs, unit):
+    """rioxarray gives a CRS, and coordinates without units."""
+    import rioxarray  # noqa: F401  (the accessor)
+
+    rng, sides = np.random.default_rng(0), {"y": np.arange(6.0)[::-1], "x": np.arange(8.0)}
+    fields = xr.Dataset({n: (("y", "x"), rng.normal(size=(6, 8))) for n in ("warmth", "height")},
+                        sides)
+    fields = fields if crs is None else fields.rio.write_crs(crs)
+    bags = wb.bag_blocks(fields, None, ["height"], ["height", "x", "y"], block=2)
+    targets = wb.targets_from_grid(fields, "warmth", ["height", "x", "y"])
+    for one in (bags, targets):
+        assert one["mediator_units"].values.tolist()[1:] == [unit, unit]

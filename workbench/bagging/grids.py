@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from workbench.checks import require
+from workbench.checks import package, require
 
 _NORTH = ("lat", "latitude", "grid_latitude", "y", "projection_y_coordinate", "north", "northing")
 _EAST = ("lon", "longitude", "grid_longitude", "x", "projection_x_coordinate", "east", "easting")
@@ -83,7 +83,7 @@ def trimmed(fields: xr.Dataset, block: int, dims: tuple[str, str] | None
     north, east = dims or _directions(fields)
     bare = [n for n in (north, east) if n not in fields.coords]
     require(not bare, f"dimensions {bare} have no coordinates; assign degrees or projected ones")
-    units = {str(fields[n].attrs.get("units", "1")) for n in (north, east)}
+    units = {axis_unit(fields, n) for n in (north, east)}
     if all(u.startswith("degree") for u in units):
         units = {"degree"}
     require(len(units) == 1, f"both coordinates must have one unit, got {sorted(units)}")
@@ -117,3 +117,22 @@ def _directions(fields: xr.Dataset) -> tuple[str, str]:
                 f"{'north' if letter == 'Y' else 'east'}; pass dims=(north, east)")
         found += hits
     return found[0], found[1]
+
+
+def axis_unit(fields: xr.Dataset, name: str) -> str:
+    """Unit of a coordinate of fields: its own, else that of the CRS that they state, else "1".
+
+    Parameters
+    ----------
+    fields : xr.Dataset
+        As read from NetCDF, or from a GeoTIFF by rioxarray, which gives a CRS and no units.
+    name : str
+    """
+    if said := str(fields[name].attrs.get("units", "")):
+        return said
+    stated = next((one.attrs["crs_wkt"] for one in fields.coords.values()
+                   if "crs_wkt" in one.attrs), None)
+    if stated is None:
+        return "1"
+    unit = package("pyproj", extra="geo").CRS.from_wkt(stated).axis_info[0].unit_name
+    return {"metre": "m", "kilometre": "km"}.get(unit, unit)

@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from workbench import schema
+from workbench.bagging.grids import axis_unit
 from workbench.checks import choose, require
 
 _AXES = {"lon": "x", "longitude": "x", "lat": "y", "latitude": "y"}
@@ -171,7 +172,8 @@ def targets_from_grid(fields: xr.Dataset, value: str, mediators: Sequence[str],
     whole = np.isfinite(table[[value, *mediators]].to_numpy(dtype=float)).all(1)
     require(bool(whole.all()) or missing == "drop", f"{int((~whole).sum())} of {len(whole)} pixels "
             "lack the value or a mediator; pass missing='drop' to leave them out")
-    units = {n: str(fields[n].attrs.get("units", "")) for n in (value, *mediators)}
+    units = {n: axis_unit(fields, n) if n in ("x", "y") else str(fields[n].attrs.get("units", ""))
+             for n in (value, *mediators)}
     units = {n: "degree" if u.startswith("degree") else u for n, u in units.items()}
     out = targets_from_table(table[whole], value, mediators, units=units)
     if not whole.all():
