@@ -86,7 +86,8 @@ def test_zeros_are_advised_where_they_make_ids_alike(given, of_areas, how):
 
 WRITTEN = [("0,94", r"'0,94' has decimal commas: write points, or .*read_csv\(FILE, decimal=','\)"),
            ("1.234,5", "'1.234,5' has decimal commas"), ("12.5%", "'12.5%' has percent signs: rem"),
-           ("12,5 %", "'12,5 %' has percent signs"), ("1,234", "'1,234' has thousands separators")]
+           ("12,5 %", "'12,5 %' has percent signs"), ("1,234", "'1,234' has thousands separators"),
+           ("< 5", "'< 5' has a bound for a number.*write a number below the bound")]
 
 
 @pytest.mark.parametrize(("entry", "said"), WRITTEN)

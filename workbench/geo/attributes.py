@@ -13,6 +13,7 @@ from workbench.geo.treatments import Record
 _THOUSANDS = r"-?[1-9]\d{0,2}([,.'\s]\d{3})+"      # 12,345 and the like
 _COMMAS = r"-?(\d*|\d{1,3}([.'\s]\d{3})+),\d+"         # 0,94 or 1.234,5
 _CODE = r"0\d+"
+_BOUND = r"[<≤]\s*\d+(?:[.,]\d+)?"
 _PERCENT = r"-?\d+([.,]\d+)?\s*%"
 
 
@@ -100,6 +101,9 @@ def _hint(column) -> str:
     thousands = text.str.fullmatch(_THOUSANDS)
     for told, remedy, which in (
             ("percent signs", "remove them", text.str.fullmatch(_PERCENT)),
+            ("a bound for a number, as small counts that are suppressed do", "leaving these areas "
+             "out makes a map of the higher counts alone; write a number below the bound, such as "
+             "half of it, and see how the map changes with another", text.str.fullmatch(_BOUND)),
             ("decimal commas", "write points, or read the table with pandas.read_csv(FILE, "
              "decimal=',')", text.str.fullmatch(_COMMAS) & ~thousands),
             ("thousands separators", "remove them", thousands)):
