@@ -55,7 +55,8 @@ class TwoStages:
     search : callable
         ``search(callback, progress)``: maximises the evidence over all that is free.
     evidence : callable
-        By which two ends are compared, with the first stage at its optimum in both.
+        By which two ends are compared, beside the left-out error, with the first stage at its
+        optimum in both.
     """
 
     def __init__(self, state: Learnt, search: Searcher, evidence: Evidence):
@@ -65,7 +66,8 @@ class TwoStages:
     def train(self, progress: bool, callback: Callback | None) -> History:
         """k from where the evidence of all puts it.
 
-        If bags are predicted badly then, from its start, too; the better evidence is kept.
+        If bags are predicted badly then, from its start, too; that is kept if both the evidence and
+        the left-out error are better.
         """
         begin = self.state.marks()
         history = self.search(scaled_callback(callback, 0, _PARTS), False)
@@ -126,7 +128,10 @@ class TwoStages:
         except InputError:          # no evidence could be computed from there
             other, theirs, found = History(), told, -np.inf
         elapsed = history.elapsed + other.elapsed
-        if found <= reached:
+        # The evidence holds ℓ and λ for known, which under another k are others: by it alone a k
+        # under which bags are predicted worse may win.
+        before, after = told.relative, theirs.relative
+        if found <= reached or after >= before:
             self.state.put_back(end)
             kept, cancelled = "first", other.cancelled
         else:
@@ -137,8 +142,9 @@ class TwoStages:
             history.cancel()
         history.notes.append(
             "the kernel was sought twice, as left-out bags were predicted badly: from where the "
-            f"evidence of all put it (objective {reached:.2f}), and from its start "
-            f"({found:.2f}); kept the {kept}")
+            f"evidence of all put it (objective {reached:.2f}, left-out error {before:.3g} of that "
+            f"of the mean), and from its start ({found:.2f}, {after:.3g}); kept the {kept}, as the "
+            "second has to be better in both")
         return history, told
 
     @staticmethod
