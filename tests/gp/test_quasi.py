@@ -303,6 +303,17 @@ def test_means_over_places_are_those_of_the_places_with_the_variance_that_is_kno
         assert float(over.variance[0]) == pytest.approx(float(exact), rel=1e-10)
 
 
+def test_the_nugget_belongs_to_rates_and_not_to_f():
+    """As its help says: under exp expected rates have the factor exp(nugget²/2)."""
+    source, new = summary(likelihood="poisson"), places(4)
+    fit = QUASI(kernel="rbf", likelihood="poisson", nugget=0.5).condition(
+        source, {"mean": 0.2, "rbf.variance": 1.5, "rbf.lengthscale": 2.0, "nugget.std": 0.5})
+    f = fit.latent(new)
+    torch.testing.assert_close(fit.at(new).mean, (f.mean + f.variance / 2 + 0.125).exp())
+    assert "which predictions have" in QUASI.options_type.__dataclass_fields__[
+        "nugget"].metadata["help"]
+
+
 def test_covariances_of_rates_have_the_closed_forms_of_their_links():
     from workbench.gp.likelihoods.links import LINKS
     root = torch.tensor([[0.4, 0.0], [0.2, 0.3]], dtype=torch.float64)
