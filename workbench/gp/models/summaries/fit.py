@@ -115,6 +115,10 @@ class QuasiFit(ModelFit):
         return Samples(restore_order(bags, parts).mT, mean,
                        None if bool(variance.isnan().any()) else variance)
 
+    def coefficients(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """As of `VariationalFit.coefficients`."""
+        return self.state.field.coefficients()
+
     def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
         """Joint draws of f at the individuals (samples, N); see `workbench.gp.models.joint`."""
         return self._drawn(bags, 0.0, None, samples, seed)
