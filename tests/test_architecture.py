@@ -223,6 +223,26 @@ def test_importing_the_package_pulls_no_heavy_extras(record_property):
     assert loaded == "[]"
 
 
+def test_every_folder_is_an_attribute_in_a_fresh_interpreter():
+    """``import workbench as wb; wb.bagging.NAME``: each alone, by a fork that imported no other."""
+    folders = sorted({folder(module)[0] for module in MODULES} - {"__init__", "__main__"})
+    answer = python(f"""
+import os
+import workbench as wb
+for name in {folders!r}:
+    if os.fork() == 0:
+        try:
+            found = getattr(wb, name)
+            assert found.__name__ == f"workbench.{{name}}" and name in dir(wb)
+            os._exit(0)
+        except BaseException as error:
+            os.write(1, f"{{name}}: {{error!r}}; ".encode())
+            os._exit(1)
+    os.wait()
+""")
+    assert {"bagging", "evaluation", "plots"} <= set(folders) and answer == ""
+
+
 def test_the_command_line_answers_without_torch():
     assert python("import sys, workbench.cli; print('torch' in sys.modules)") == "False"
 

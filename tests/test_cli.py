@@ -223,6 +223,7 @@ def test_treatments_are_flags(files):
     (["--model", "vbag"], "model 'vbag' is unknown; did you mean 'vbagg'"),
     (["--fix", "matern32.lengthscale"], "--fix expects name=value"),
     (["--fix", "matern32.lengthscal=5"], "matern32.lengthscale"),
+    (["--fix", "mean=5", "--fix", "mean=6"], "--fix is given twice for 'mean'"),
     (["--missing", "drp"], "did you mean 'drop'"),
     (["--cv", "1"], "folds must be 0 (none) or at least 2, got 1"),
     (["--cv", "7"], "expected 2 to 6 folds"),

@@ -57,6 +57,15 @@ def test_pairs():
         flags.pairs(["--link", "exp", "--link", "square"])
 
 
+def test_pairs_of_a_name_and_one_or_several_numbers():
+    read = flags.named_values("--fix", ["rbf.lengthscale=2.5,3", "mean = 1", "at=a,b"])
+    assert read == {"rbf.lengthscale": (2.5, 3), "mean": 1, "at": "a,b"}
+    assert converted("initial", "rbf.lengthscale=2.5,3,mean=1") == {
+        "rbf.lengthscale": (2.5, 3), "mean": 1}
+    with pytest.raises(InputError, match="--fix is given twice for 'mean'"):
+        flags.named_values("--fix", ["mean=1", "mean=2"])
+
+
 def test_assign_suggests_the_nearest():
     groups = {"options": flags.of_options(Options)}
     given = {"link": "square", "no_ard": "true"}

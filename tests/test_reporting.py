@@ -321,6 +321,7 @@ SPECS = [
     wb.SmoothSpec("table.csv", "mean", "n", "lon", "lat", cells=50, seed=2),
     wb.MediateSpec("bags.nc", "targets.csv", "t", mediators=("x", "y")),
     wb.CombineSpec(("a=a.nc", "b.nc"), trust={"a": 0.5}, at="grid.nc"),
+    wb.Spec("swiss-roll", hyperparameters={"rbf.lengthscale": (2.5, 3), "mean": -1.0}),
 ]
 
 

@@ -10,6 +10,7 @@ True
 from __future__ import annotations
 
 import importlib
+import pkgutil
 
 from workbench.gp.models.registry import AUTO, ENTRIES
 
@@ -93,9 +94,13 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "table": "evaluation",
 }
 __all__ = sorted(_HOME)
+# So that ``wb.bagging.NAME`` needs no import of its own.
+_FOLDERS = frozenset(one.name for one in pkgutil.iter_modules(__path__) if one.name[0] != "_")
 
 
 def __getattr__(name: str):
+    if name in _FOLDERS:
+        return importlib.import_module(f"workbench.{name}")     # which sets the attribute, too
     if name not in _HOME:
         raise AttributeError(f"module 'workbench' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"workbench.{_HOME[name]}"), name)
@@ -104,4 +109,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_FOLDERS})

@@ -1,5 +1,23 @@
 """Names of the package for editors; written by ``make signatures``."""
 
+from workbench import bagging as bagging
+from workbench import checks as checks
+from workbench import cli as cli
+from workbench import comparison as comparison
+from workbench import datasets as datasets
+from workbench import evaluation as evaluation
+from workbench import geo as geo
+from workbench import gp as gp
+from workbench import granularity as granularity
+from workbench import labelled as labelled
+from workbench import outputs as outputs
+from workbench import papers as papers
+from workbench import pipeline as pipeline
+from workbench import plots as plots
+from workbench import preflight as preflight
+from workbench import reporting as reporting
+from workbench import schema as schema
+from workbench import ui as ui
 from workbench.bagging import add_mediators as add_mediators
 from workbench.bagging import as_singleton_bags as as_singleton_bags
 from workbench.bagging import bag_along as bag_along

@@ -7,6 +7,7 @@ import torch
 from scipy import integrate, stats
 
 from tests.gp import made
+from workbench.checks import NotExact
 from workbench.gp.data.bags import Bags, Source, Targets
 from workbench.gp.models.registry import MODELS
 from workbench.gp.models.vbagg.model import Constant
@@ -131,6 +132,11 @@ def test_linear_term_is_bayesian_linear_regression():
     got_mean, got_std = fit.coefficients()["linear"]
     torch.testing.assert_close(got_mean, mean)
     torch.testing.assert_close(got_std, torch.linalg.inv(precision).diagonal().sqrt())
+    for name, options in (("aggregated-gp", {"noise": "constant"}), ("gpr", {})):
+        exact = model(name, kernel="linear", **options).condition(source, given)
+        torch.testing.assert_close(exact.coefficients()["linear"], (got_mean, got_std))
+    with pytest.raises(NotExact, match="bagg-gp does not keep the weights of its terms linear"):
+        model("bagg-gp", kernel="linear").condition(source, given).coefficients()
     gram = design @ design.mT * 0.8 + 0.05 * torch.eye(6, dtype=torch.float64)
     law = torch.distributions.MultivariateNormal(torch.full((6,), 0.2, dtype=torch.float64), gram)
     assert fit.objective == pytest.approx(float(law.log_prob(source.targets.value)), abs=1e-8)

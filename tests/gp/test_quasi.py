@@ -277,6 +277,57 @@ def test_laws_and_simulations_agree(likelihood, law):
     torch.testing.assert_close(spread, fit.at(many).variance, rtol=0.15, atol=1e-4)
 
 
+@pytest.mark.parametrize("likelihood", ["poisson", "bernoulli"])
+def test_means_over_places_are_those_of_the_places_with_the_variance_that_is_known(likelihood):
+    """Of bags of several places: no error of Monte Carlo where moments have a closed form."""
+    fit = QUASI(kernel="rbf", likelihood=likelihood, nugget=0.4).condition(
+        summary(likelihood=likelihood), {"mean": 0.2, "rbf.variance": 1.5, "rbf.lengthscale": 2.0,
+                                         "nugget.std": 0.4})
+    new = places(7)
+    bags = replace(new, membership=torch.tensor([0, 0, 0, 1, 1, 1, 2]), count=3,
+                   weight=torch.arange(1.0, 8.0, dtype=torch.float64), names=("a", "b", "c"))
+    share = torch.zeros(3, 7, dtype=torch.float64)
+    share[bags.membership, torch.arange(7)] = bags.weight
+    share /= share.sum(1, keepdim=True)
+    over = fit.over(bags)
+    torch.testing.assert_close(over.mean, share @ fit.at(bags).mean, rtol=1e-10, atol=0)
+    drawn = fit.draw_totals(bags, None, 40_000, 0)
+    torch.testing.assert_close(over.std, drawn.std(0), rtol=0.08, atol=0)
+    scaled = over.scaled(torch.tensor([2.0, 3.0, 4.0]).double()).select([2, 0])
+    torch.testing.assert_close(scaled.mean, over.mean[[2, 0]] * torch.tensor([4.0, 2.0]).double())
+    torch.testing.assert_close(scaled.std, over.std[[2, 0]] * torch.tensor([4.0, 2.0]).double())
+    if likelihood == "poisson":
+        mean, covariance = fit.state.field.joint(fit.state.transform(new.x[:3]), 0.4**2)
+        rate = (mean + covariance.diagonal() / 2).exp() * share[0, :3]
+        exact = (rate[:, None] * rate * covariance.expm1()).sum()
+        assert float(over.variance[0]) == pytest.approx(float(exact), rel=1e-10)
+
+
+def test_the_nugget_belongs_to_rates_and_not_to_f():
+    """As its help says: under exp expected rates have the factor exp(nugget²/2)."""
+    source, new = summary(likelihood="poisson"), places(4)
+    fit = QUASI(kernel="rbf", likelihood="poisson", nugget=0.5).condition(
+        source, {"mean": 0.2, "rbf.variance": 1.5, "rbf.lengthscale": 2.0, "nugget.std": 0.5})
+    f = fit.latent(new)
+    torch.testing.assert_close(fit.at(new).mean, (f.mean + f.variance / 2 + 0.125).exp())
+    assert "which predictions have" in QUASI.options_type.__dataclass_fields__[
+        "nugget"].metadata["help"]
+
+
+def test_covariances_of_rates_have_the_closed_forms_of_their_links():
+    from workbench.gp.likelihoods.links import LINKS
+    root = torch.tensor([[0.4, 0.0], [0.2, 0.3]], dtype=torch.float64)
+    mean = torch.tensor([0.5, -0.8], dtype=torch.float64)
+    f = mean + torch.randn(400_000, 2, generator=torch.Generator().manual_seed(0),
+                           dtype=torch.float64) @ root.mT
+    for link in LINKS.values():
+        if link.upper == 1:
+            assert link.covariance(mean, root @ root.mT) is None
+        else:
+            torch.testing.assert_close(link.covariance(mean, root @ root.mT),
+                                       link.psi(f).mT.cov(), rtol=0.02, atol=1e-3)
+
+
 def test_white_noise_of_an_area_is_known_from_its_statistic():
     """Of f + ε: the prior's variance added for new areas, the joint Gaussian for trained ones."""
     source, nugget, sigma2 = summary(spread=False), 0.6, 0.8

@@ -183,6 +183,16 @@ def test_components_add_up_to_the_latent_mean(ds, fit):
     assert float(slopes["mean"][0]) > 0 and float(slopes["std"][0]) > 0
 
 
+def test_slopes_of_models_that_keep_none_are_an_error_and_their_summary_goes_without(ds):
+    values = {"linear.variance": 1.0, "noise.variance": 1.0, "mean": 0.0}
+    exact, apart = (model.condition(ds, values) for model in (
+        wb.AggregatedGP(kernel="linear", noise="constant"), wb.IndependentBagsGP(kernel="linear")))
+    assert exact.coefficients().sizes["coefficient"] == 3 and "linear.log_rate" in exact.summary()
+    with pytest.raises(InputError, match="does not keep the weights of its terms linear"):
+        apart.coefficients()
+    assert "linear.log_rate" not in apart.summary() and apart.known_coefficients() == {}
+
+
 def test_summary_names_everything(fit):
     text = fit.summary()
     for part in ("matern32.lengthscale", "km", "area.std", "PC: P(", "linear.log_rate",

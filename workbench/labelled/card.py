@@ -84,13 +84,8 @@ def _hyperparameter(item) -> dict:
 
 
 def _coefficients(fit) -> list[dict]:
-    if not hasattr(fit.inner, "coefficients"):
-        return []
-    slopes = fit.coefficients()
-    if not slopes.sizes.get("coefficient", 0):
-        return []
-    return [{"name": str(name), "mean": float(mean), "std": float(std)} for name, mean, std in zip(
-        slopes["coefficient"].values, slopes["mean"].values, slopes["std"].values, strict=True)]
+    slopes = fit.known_coefficients() if hasattr(fit.inner, "coefficients") else {}
+    return [{"name": name, "mean": mean, "std": std} for name, (mean, std) in slopes.items()]
 
 
 def _plain(value: Any) -> Any:

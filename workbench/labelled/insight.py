@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from workbench.checks import require
+from workbench.checks import NotExact, require
 from workbench.gp.models.vbagg.components import role_of
 from workbench.labelled.drawing import Drawing
 from workbench.labelled.predictive import labelled
@@ -233,7 +233,20 @@ class Insight(Drawing):
         Returns
         -------
         xr.Dataset
-            ``mean`` and ``std`` (coefficient,).
+            ``mean`` and ``std`` (coefficient,); empty without linear or constant terms.
+
+        Raises
+        ------
+        InputError
+            If there are such terms, and the model does not keep their weights.
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> ds = wb.load("swiss-roll", n_bags=12, mean_size=8, size_std=3)
+        >>> model = wb.VBAgg(kernel="linear(z1)+rbf", inducing=10, max_steps=5)
+        >>> model.fit(ds).coefficients()["coefficient"].values.tolist()
+        ['linear.z1']
         """
         state, rows = self.inner.state, []
         terms = {term.name: term for term in state.field.terms}
@@ -246,3 +259,17 @@ class Insight(Drawing):
              "std": ("coefficient", [r[2] for r in rows])},
             coords={"coefficient": [r[0] for r in rows]})
 
+    def known_coefficients(self) -> dict[str, tuple[float, float]]:
+        """`coefficients` as a mapping; empty also where the model does not keep them.
+
+        Returns
+        -------
+        dict of str to (float, float)
+            Mean and std by coefficient.
+        """
+        try:
+            found = self.coefficients()
+        except NotExact:
+            return {}
+        return {str(name): (float(mean), float(std)) for name, mean, std in zip(
+            found["coefficient"].values, found["mean"].values, found["std"].values, strict=True)}

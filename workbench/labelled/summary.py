@@ -28,12 +28,9 @@ def summarise_fit(fit) -> str:
             shown += f" … {len(values)} values"
         prior = "fixed" if item.fixed else str(item.prior or "flat")
         lines.append(f"{item.name:<28}{shown:>24}  {report['unit']:<16}{prior}")
-    slopes = fit.coefficients()
-    if slopes.sizes.get("coefficient", 0):
+    if slopes := fit.known_coefficients():
         lines += ["", f"{'coefficient (per sd)':<28}{'mean':>12}{'std':>12}"]
-        for name in slopes["coefficient"].values:
-            row = slopes.sel(coefficient=name)
-            lines.append(f"{name!s:<28}{float(row['mean']):>12.4f}{float(row['std']):>12.4f}")
+        lines += [f"{name:<28}{mean:>12.4f}{std:>12.4f}" for name, (mean, std) in slopes.items()]
     if fit.outside_share > 0:
         lines += ["", f"extrapolation: {fit.outside_share:.1%} of the individuals lie outside the "
                   "range of area means in some covariate (variable extrapolation of the map)"]

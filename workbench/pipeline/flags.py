@@ -7,6 +7,7 @@ flag ``--name value``, and a flag that nobody knows is answered with the nearest
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 import types
 import typing
@@ -212,7 +213,8 @@ def convert(flag: Flag, text: str) -> Any:
     if any(typing.get_origin(t) in (tuple, list) or t in (tuple, list) for t in flag.types):
         return tuple(_scalar(part.strip()) for part in text.split(","))
     if any(typing.get_origin(t) is Mapping or t in (dict, Mapping) for t in flag.types):
-        return named_values(f"--{flag.name}", text.split(","))
+        # Commas stand between pairs, and between the numbers of one.
+        return named_values(f"--{flag.name}", re.split(r",(?=[^,=]*=)", text))
     if str in flag.types:
         return text
     if not set(flag.types) - {type(None), Any, object}:
@@ -222,7 +224,7 @@ def convert(flag: Flag, text: str) -> Any:
 
 
 def named_values(flag: str, texts: Iterable[str]) -> dict[str, Any]:
-    """Read ``name=value`` texts, numbers where they look like numbers.
+    """Read ``name=value`` texts: numbers, several with commas, where they look like numbers.
 
     Parameters
     ----------
@@ -234,14 +236,24 @@ def named_values(flag: str, texts: Iterable[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        Values by name.
+        Values by name, several of one as a tuple.
+
+    Raises
+    ------
+    InputError
+        On a text of another form, or a name that is given twice.
     """
-    found = {}
+    found: dict[str, Any] = {}
     for text in texts:
-        name, given, value = text.partition("=")
-        require(bool(given and name and value), f"{flag} expects name=value, got {text!r}; "
-                "write the name, an equals sign and the value without spaces")
-        found[name.strip()] = _scalar(value.strip())
+        name, given, value = (part.strip() for part in text.partition("="))
+        require(bool(given and name and value), f"{flag} expects name=value, got {text!r}; write "
+                "the name, an equals sign and the value without spaces, several numbers with "
+                "commas between them")
+        require(name not in found, f"{flag} is given twice for {name!r}; give it once, several "
+                f"numbers as {flag} {name}=NUMBER,NUMBER")
+        several = tuple(_scalar(part.strip()) for part in value.split(","))
+        numbers = len(several) > 1 and not any(isinstance(one, str) for one in several)
+        found[name] = several if numbers else _scalar(value)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from workbench.pipeline.inputs import is_file
 from workbench.pipeline.own_files import KINDS, POINTS, POLYGONS, Kind
 from workbench.pipeline.settings import thaw
 from workbench.pipeline.spec import Spec
+from workbench.reporting.shell import flag_of, in_lines, numbers
 
 _POSITIONAL = {"smooth": ("table",), "mediate": ("bags", "targets"), "combine": ("sources",),
                "predict": ("fit",), "aggregate": ("map",)}
@@ -89,53 +90,26 @@ def command_of(spec: BaseSpec, out: str = "map.nc") -> str:
         if name in done or _is_default(entry, value):
             continue
         if name in _REPEATED:
-            flags += [(_FLAGS.get(name, name), f"{k}={v}") for k, v in thaw(value).items()]
-            if any(isinstance(v, list | dict) for v in thaw(value).values()):
+            told = {k: numbers(v) for k, v in thaw(value).items()}
+            if None in told.values():
                 return ""
+            flags += [(_FLAGS.get(name, name), f"{k}={v}") for k, v in told.items()]
         elif isinstance(value, tuple) and entry.type == "tuple[str, ...]":
             flags += [(name, one) for one in value]
         else:           # of a switch that is on by itself: the other flag
             flags.append((f"no_{name}", True) if value is False
                          else (_FLAGS.get(name, name), thaw(value)))
-    texts = [_flag(name, value) for name, value in flags]
+    texts = [flag_of(name, value) for name, value in flags]
     if any(text is None for text in texts):
         return ""
     start = " ".join(["workbench", spec.command, *map(shlex.quote, words[0])])
-    return _lines([start, *texts, f"--out {shlex.quote(out)}"])
+    return in_lines([start, *texts, f"--out {shlex.quote(out)}"])
 
 
 def _options(model: str) -> list[str]:
     from workbench.labelled import make_model
 
     return [entry.name for entry in fields(make_model(model).options)]
-
-
-def _flag(name: str, value: Any) -> str | None:
-    flag = f"--{name.replace('_', '-')}"
-    if value is True:
-        return flag
-    if value is None or value is False:
-        return f"{flag} {'none' if value is None else 'false'}"
-    if isinstance(value, dict):
-        if any(isinstance(v, list | dict) or "," in str(v) for v in value.values()):
-            return None
-        value = ",".join(f"{k}={v}" for k, v in value.items())
-    elif isinstance(value, list):
-        if any(isinstance(v, list | dict) or "," in str(v) for v in value):
-            return None
-        value = ",".join(map(str, value))
-    return f"{flag} {shlex.quote(str(value))}"
-
-
-def _lines(parts: list[str], width: int = 96) -> str:
-    lines = [parts[0]]
-    for part in parts[1:]:
-        if len(lines[-1]) + len(part) + 3 > width:
-            lines[-1] += " \\"
-            lines.append(f"    {part}")
-        else:
-            lines[-1] += f" {part}"
-    return "\n".join(lines)
 
 
 def steps_of(spec: BaseSpec, folder: Path | None = None) -> Steps:
@@ -281,8 +255,6 @@ def _scores(spec: Spec) -> str:
 
 
 def _is_default(entry, value: Any) -> bool:
-    from dataclasses import MISSING
-
     if entry.default is not MISSING:
         return value == entry.default
     return entry.default_factory is not MISSING and value == entry.default_factory()

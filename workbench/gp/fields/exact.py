@@ -141,6 +141,22 @@ class ExactField(nn.Module):
         mean = self.mean * total + cross @ self._alpha
         return mean, left(prior, white.square().sum(0))
 
+    @torch.no_grad()
+    def coefficients(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """Posterior mean and sd of the weights of linear and constant terms, by term.
+
+        Slopes are per standardised input, in the order of the term's columns.
+        """
+        out = {}
+        for term in self.terms:
+            if term.finite_rank:        # f has weights root * v, v standard normal a priori
+                root = term.kernel.outputscale.sqrt()
+                cross = root * self.operator.rows(term.basis(self.x)).mT
+                mean, variance = self.functionals(
+                    cross, root.square().expand(len(cross)), torch.zeros(len(cross)).to(cross))
+                out[term.name] = mean, variance.sqrt()
+        return out
+
     def _cross(self, x: Inputs, effect: Tensor | float, own: Tensor | None) -> Tensor:
         cross = self.operator.cross(self.terms, x, self.x)
         if own is not None:

@@ -66,6 +66,10 @@ class Link:
         """Distribution of ψ(v) for v ~ N(mean, variance)."""
         return self.rate(mean, variance.clamp_min(0).sqrt())
 
+    def covariance(self, mean: Tensor, covariance: Tensor) -> Tensor | None:
+        """Covariances (n, n) of ψ(v) for v ~ N(mean, covariance); None without a closed form."""
+        return None
+
     def of_bags(self, moments) -> Predictive:
         """Predictive distribution of bag parameters η = Σ w ψ(f), by their moments."""
         raise NotImplementedError
@@ -117,6 +121,10 @@ class Identity(Link):
 
     inverse = psi
 
+    def covariance(self, mean: Tensor, covariance: Tensor) -> Tensor:
+        """Those of v."""
+        return covariance
+
     def of_bags(self, moments) -> Normal:
         """Normal: a sum of Gaussians."""
         return Normal(moments.mean, moments.variance.sqrt())
@@ -136,6 +144,11 @@ class Exponential(Link):
         """Exactly: e^v - 1 is the squared coefficient of variation."""
         return torch.log1p(share * torch.expm1(variance))
 
+    def covariance(self, mean: Tensor, covariance: Tensor) -> Tensor:
+        """E_i E_j (exp S_ij - 1), with E the expected rates."""
+        expected = (mean + covariance.diagonal() / 2).exp()
+        return expected[:, None] * expected * covariance.expm1()
+
     def of_bags(self, moments) -> LogNormal:
         """Log-normal with the same mean and variance."""
         return LogNormal.matched(moments.mean, moments.variance)
@@ -150,6 +163,10 @@ class Square(Link):
 
     name, help, rate = "square", "rate = f²; Law et al. 2018", ScaledNoncentralChi2
     psi, inverse = staticmethod(torch.square), staticmethod(torch.sqrt)
+
+    def covariance(self, mean: Tensor, covariance: Tensor) -> Tensor:
+        """2 S_ij² + 4 m_i m_j S_ij."""
+        return 2 * covariance.square() + 4 * mean[:, None] * mean * covariance
 
     def of_bags(self, moments) -> Gamma:
         """Gamma with the same mean and variance."""

@@ -227,5 +227,15 @@ class ModelFit:
                           "those of sample(..., joint=False)")
 
     def coefficients(self) -> dict:
-        """Weights of linear terms; empty where a field keeps none of its own."""
+        """Weights of linear and constant terms, mean and sd of each by term; empty without any.
+
+        Raises
+        ------
+        NotExact
+            If there are such terms, and the model does not keep their weights.
+        """
+        terms = getattr(getattr(self.state, "field", None), "terms", ())
+        if names := [term.name for term in terms if getattr(term, "finite_rank", False)]:
+            raise NotExact(f"{self.model.name} does not keep the weights of its terms "
+                           f"{', '.join(names)}; vbagg, aggregated-gp and quasi-likelihood do")
         return {}

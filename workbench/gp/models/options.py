@@ -131,9 +131,9 @@ class AggregatedOptions(Options):
     """Options of the exact aggregated GP."""
 
     noise: str = option(
-        "auto", "variance of an observation: constant σ²; by size, σ²/N_a of a mean, N_a σ² of a "
-        "sum; by weight, σ² over it of a mean; area, as size, but an area's individuals share it; "
-        "known V_a; fay-herriot, V_a and a learnt τ² between areas; auto is this with V_a or size",
+        "auto", "variance of an observation: constant σ²; by size, N_a individuals, σ²/N_a of a "
+        "mean, N_a σ² of a sum; by weight, with W_a / mean W for N_a; area, as size, but shared "
+        "by individuals; known V_a; fay-herriot, V_a + a learnt τ²; auto is this with V_a or size",
         choices=("auto", *NOISES, AREA, FAY_HERRIOT))
 
 

@@ -51,9 +51,20 @@ class Point(Parametric):
 
 @dataclass(frozen=True)
 class Samples(Predictive):
-    """An empirical distribution: draws (count, n), joint across units."""
+    """An empirical distribution: draws (count, n), joint across units.
+
+    Parameters
+    ----------
+    draws : Tensor (count, n)
+        What probabilities, quantiles and samples are of.
+    known_mean, known_variance : Tensor (n,), optional
+        Moments of what was drawn from, where they have a closed form: then those of the draws,
+        with their error of Monte Carlo, are not asked.
+    """
 
     draws: Tensor
+    known_mean: Tensor | None = None
+    known_variance: Tensor | None = None
 
     @property
     def like(self) -> Tensor:
@@ -62,13 +73,13 @@ class Samples(Predictive):
 
     @property
     def mean(self) -> Tensor:
-        """Average of the draws."""
-        return self.draws.mean(0)
+        """Average of the draws, if it is not known."""
+        return self.draws.mean(0) if self.known_mean is None else self.known_mean
 
     @property
     def variance(self) -> Tensor:
-        """Variance of the draws."""
-        return self.draws.var(0)
+        """Variance of the draws, if it is not known."""
+        return self.draws.var(0) if self.known_variance is None else self.known_variance
 
     def cdf(self, value: float | Tensor) -> Tensor:
         """Share of draws at or below the value."""
@@ -89,8 +100,13 @@ class Samples(Predictive):
 
     def select(self, units: Tensor | np.ndarray) -> Self:
         """The draws of some units."""
-        return Samples(self.draws[:, torch.as_tensor(units)])
+        rows = torch.as_tensor(units)
+        return Samples(self.draws[:, rows], *(
+            None if known is None else known[rows]
+            for known in (self.known_mean, self.known_variance)))
 
     def scaled(self, factor: float | Tensor) -> Self:
         """Every draw times the factor."""
-        return Samples(self.draws * factor)
+        mean, variance = self.known_mean, self.known_variance
+        return Samples(self.draws * factor, None if mean is None else mean * factor,
+                       None if variance is None else variance * factor**2)

@@ -61,7 +61,8 @@ class CMP(MediatedModel):
     mean_function : callable, optional
         m, a known part of the prior mean, to which a learnt constant is added: a Python function of
         a mapping of input columns to their values, such as ``lambda x: -0.0065 * x['altitude']``.
-        Its conditional mean is that of the bags.
+        Targets have the mean c + m̄ + Aᵀ(m - m̄), with c the constant and m̄ the weighted mean of m
+        over all individuals.
     noise : {"constant", "known"}, default "constant"
         Variance of a target: constant σ², or known V.
     nugget : float or str, default 0

@@ -51,12 +51,13 @@ class QuasiLikelihoodGP(LabelledModel):
     link : {"identity", "exp", "logit", "probit"}, default "identity"
         With likelihood custom: g, from f to the statistic.
     nugget : float or str, default "auto"
-        Std of white noise of f at the areas' centres, which is not part of the map: a number, or
-        learn; auto learns it of totals, which are overdispersed, and has none of means, medians and
-        proportions; from 0 to 1e+12.
+        Std of white noise of f at the areas' centres, one for all individuals of an area, which
+        predictions have in mean and spread and fit.latent has not: a number, or learn; auto learns
+        it of totals, which are overdispersed, and has none of means, medians and proportions; from
+        0 to 1e+12.
     boundary : {"refuse", "half", "drop"}, default "refuse"
         Zero counts and proportions of 0 or 1, whose g⁻¹ is infinite: refuse, move inside by half an
-        event, or drop the areas.
+        event (0 to ½/n, of proportions p to (pn + ½)/(n + 1)), or drop the areas.
     solver : {"auto", "cholesky", "iterative"}, default "auto"
         cholesky, or iterative (conjugate gradients and Lanczos) above 5,000 areas.
 

@@ -215,12 +215,14 @@ def stub(package: str) -> str:
         Text of its ``__init__.pyi``.
     """
     homes = importlib.import_module(package)._HOME
+    folders = sorted(getattr(importlib.import_module(package), "_FOLDERS", ()))
     public = {entry.cls: module_of(entry) for entry in PUBLIC.values()}
     eager = {name: "workbench.labelled.classes.registry" for name in ("make_model", "models")} if (
         package.endswith("labelled")) else {}
     found = sorted((f"workbench.{public.get(name, home).removeprefix('workbench.')}", name)
                    for name, home in (eager | homes).items())
-    lines = [f"from {home} import {name} as {name}" for home, name in found]
+    lines = [f"from {home} import {name} as {name}"
+             for home, name in [*((package, name) for name in folders), *found]]
     return '"""Names of the package for editors; written by ``make signatures``."""\n\n' + (
         "\n".join(lines) + "\n")
 

@@ -42,9 +42,9 @@ class VBAgg(LabelledModel):
     device : str, default "cpu"
         Torch device, such as cpu or cuda.
     noise : {"auto", "constant", "size", "weight", "known", "area", "fay-herriot"}, default "auto"
-        Variance of an observation: constant σ²; by size, σ²/N_a of a mean, N_a σ² of a sum; by
-        weight, σ² over it of a mean; area, as size, but an area's individuals share it; known V_a;
-        fay-herriot, V_a and a learnt τ² between areas; auto is this with V_a or size.
+        Variance of an observation: constant σ²; by size, N_a individuals, σ²/N_a of a mean, N_a σ²
+        of a sum; by weight, with W_a / mean W for N_a; area, as size, but shared by individuals;
+        known V_a; fay-herriot, V_a + a learnt τ²; auto is this with V_a or size.
     likelihood : str, default "auto"
         Distribution of a bag's observation; auto is binomial for positives out of trials, Poisson
         for other counts, else Normal; one of "auto", "poisson", "negative-binomial", "normal",

@@ -28,7 +28,8 @@ class CMPOptions(Options):
     mean_function: object = option(
         None, "m, a known part of the prior mean, to which a learnt constant is added: a Python "
         "function of a mapping of input columns to their values, such as "
-        "``lambda x: -0.0065 * x['altitude']``. Its conditional mean is that of the bags")
+        "``lambda x: -0.0065 * x['altitude']``. Targets have the mean c + m̄ + Aᵀ(m - m̄), with c "
+        "the constant and m̄ the weighted mean of m over all individuals")
     noise: str = option(
         "constant", "variance of a target: constant σ², or known V", choices=NOISES)
     nugget: float | str = option(

@@ -12,6 +12,7 @@ from workbench.checks import require
 from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.models.exact.bagged_gp import AggregatedGP, ExactFit, ExactState
+from workbench.gp.models.fits import ModelFit
 from workbench.gp.models.joint import gaussian
 from workbench.gp.models.options import NOISES, AggregatedOptions, cast_bags, option
 from workbench.gp.numerics.linalg import left
@@ -94,6 +95,10 @@ class IndependentFit(ExactFit):
                 this = slice(position, position + 1)
                 variance[this] = left(variance[this], between.square() / self.state.total[own])
         return Normal(mean, variance.sqrt())
+
+    def coefficients(self) -> dict:
+        """None: slopes are of all bags, which are independent here."""
+        return ModelFit.coefficients(self)
 
     def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
         """Draws of f at the individuals, joint inside each bag (samples, N).

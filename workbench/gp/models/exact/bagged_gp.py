@@ -100,6 +100,11 @@ class ExactFit(ModelFit):
         mean, variance = self.state.field.aggregate(self.state.transform(bags.x), operator)
         return Normal(mean.detach(), variance.detach().sqrt())
 
+    def coefficients(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """As of `VariationalFit.coefficients`, where the field is exact."""
+        field = self.state.field
+        return field.coefficients() if type(field) is ExactField else super().coefficients()
+
     def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
         """Joint draws of f at the individuals (samples, N); see `workbench.gp.models.joint`."""
         generator, bags = np.random.default_rng(seed), cast_bags(bags, self.state.options)

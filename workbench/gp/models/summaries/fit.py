@@ -12,6 +12,7 @@ from workbench.checks import require
 from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.operators import SegmentMean, blocks, restore_order
 from workbench.gp.likelihoods import preserving
+from workbench.gp.likelihoods.links import Link
 from workbench.gp.likelihoods.noise import IndividualNoise
 from workbench.gp.likelihoods.sharing import allocate
 from workbench.gp.models.fits import ModelFit, prior_of
@@ -20,7 +21,7 @@ from workbench.gp.models.options import cast_bags
 from workbench.gp.numerics.linalg import cholesky
 from workbench.gp.predictive import Normal, Predictive, Samples
 
-_DRAWS = 1000       # joint draws where a mean of g(f) over several places has no closed form
+_DRAWS = 1000       # joint draws, where the distribution of a mean of g(f) over places has no name
 
 
 class QuasiFit(ModelFit):
@@ -79,8 +80,9 @@ class QuasiFit(ModelFit):
              ) -> Predictive:
         """Distribution of the weighted mean of g(f) over the individuals of each bag.
 
-        Under a link other than the identity, that of bags with several individuals is made of
-        1,000 joint draws.
+        Under a link other than the identity, probabilities and quantiles of bags with several
+        individuals are those of 1,000 joint draws. Their mean is the sum of the individuals'
+        means, and under exp their variance has a closed form, too.
         """
         bags = cast_bags(bags, self.state.options)
         if bags.count == len(bags.x):
@@ -90,7 +92,7 @@ class QuasiFit(ModelFit):
     @torch.no_grad()
     def _means(self, bags: Bags, effect, own: Tensor | None) -> Predictive:
         state, x = self.state, self.state.transform(bags.x)
-        exact = state.link.linear
+        link, moments = state.link, []
         generator = torch.Generator().manual_seed(0)
         share, parts = SegmentMean(bags).coefficients(), []
         for index, mask in blocks(bags):
@@ -99,15 +101,23 @@ class QuasiFit(ModelFit):
                 area = None if own is None else own[bags.membership[members]]
                 mean, covariance = state.field.joint(x[members], effect, area)
                 weight = share[members]
-                if exact:
-                    parts.append(torch.stack([weight @ mean, weight @ covariance @ weight])[None])
+                moments.append(_moments(link, weight, mean, covariance)[None])
+                if link.linear:
                     continue
                 root = cholesky(covariance, "posterior covariance inside a bag", 1e-10)
                 noise = torch.randn(len(members), _DRAWS, generator=generator, dtype=torch.float64)
                 f = mean[:, None] + root @ noise.to(root)
-                parts.append((weight @ state.link.psi(f))[None])
-        found = restore_order(bags, parts).mT
-        return Normal(found[0], found[1].clamp_min(0).sqrt()) if exact else Samples(found)
+                parts.append((weight @ link.psi(f))[None])
+        mean, variance = restore_order(bags, moments).mT
+        variance = variance.clamp_min(0)
+        if link.linear:
+            return Normal(mean, variance.sqrt())
+        return Samples(restore_order(bags, parts).mT, mean,
+                       None if bool(variance.isnan().any()) else variance)
+
+    def coefficients(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """As of `VariationalFit.coefficients`."""
+        return self.state.field.coefficients()
 
     def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
         """Joint draws of f at the individuals (samples, N); see `workbench.gp.models.joint`."""
@@ -255,3 +265,11 @@ class QuasiFit(ModelFit):
     def _normal(self, shape, seed: int) -> Tensor:
         draws = np.random.default_rng(seed + 1).standard_normal(tuple(shape))
         return torch.as_tensor(draws).to(self.state.observed)
+
+
+def _moments(link: Link, weight: Tensor, mean: Tensor, covariance: Tensor) -> Tensor:
+    """Mean and variance of Σ w g(f), f ~ N(mean, covariance) (2,); NaN for one not known."""
+    rate, between = link.distribution(mean, covariance.diagonal()).mean, link.covariance(
+        mean, covariance)
+    variance = rate.new_tensor(torch.nan) if between is None else weight @ between @ weight
+    return torch.stack([weight @ rate, variance])

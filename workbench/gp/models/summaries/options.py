@@ -26,12 +26,14 @@ class QuasiOptions(Options):
         "identity", "with likelihood custom: g, from f to the statistic",
         choices=("identity", "exp", "logit", "probit"))
     nugget: float | str = option(
-        "auto", "std of white noise of f at the areas' centres, which is not part of the map: a "
-        "number, or learn; auto learns it of totals, which are overdispersed, and has none of "
-        "means, medians and proportions", bounds=(0.0, 1e12))
+        "auto", "std of white noise of f at the areas' centres, one for all individuals of an "
+        "area, which predictions have in mean and spread and fit.latent has not: a number, or "
+        "learn; auto learns it of totals, which are overdispersed, and has none of means, medians "
+        "and proportions", bounds=(0.0, 1e12))
     boundary: str = option(
         "refuse", "zero counts and proportions of 0 or 1, whose g⁻¹ is infinite: refuse, move "
-        "inside by half an event, or drop the areas", choices=BOUNDARIES)
+        "inside by half an event (0 to ½/n, of proportions p to (pn + ½)/(n + 1)), or drop "
+        "the areas", choices=BOUNDARIES)
     solver: str = option(
         "auto", "cholesky, or iterative (conjugate gradients and Lanczos) above 5,000 areas",
         choices=SOLVERS)
