@@ -27,7 +27,7 @@ from workbench.gp.data.bags import Source
 
 DECISIVE = 2.0          # nats: half of what a likelihood-ratio test of 5 % asks for, and a little
 # Root mean square error of auto's maps, divided by `local_std`: the geometric mean of eleven tables
-# of known individuals is 1.9 (the column ratio of data/results/means.csv).
+# of known individuals is 1.8 (the column ratio of data/results/means.csv).
 MORE = 2
 _LEAST = 0.2            # std of individuals, in units of f: where a nugget that is learnt starts
 _FEW_INDIVIDUALS = 8    # below so many, of equal weight, half of the areas show what each has
