@@ -216,17 +216,6 @@ def summaries() -> pd.DataFrame:
         "RMSE": ("rmse", digits(3))}, "areas, solver")
 
 
-@stored("averaged", "averaged.csv", command="python benchmarks/averaged.py")
-def averaged() -> pd.DataFrame:
-    """Predictions averaged over settings of the hyperparameters, beside one after another."""
-    raw = pd.read_csv(RESULTS / "averaged.csv")
-    return pick(raw.set_index("way"), None, {
-        "fit, processor s": ("fit processor", digits(1)),
-        "intervals, processor s": ("intervals processor", digits(1)),
-        "beside averaged": ("processor beside averaged", digits(1)),
-        "width of intervals beside averaged": ("width beside averaged", digits(2))}, "")
-
-
 @stored("devices", "devices.csv", command="python benchmarks/devices.py")
 def devices() -> pd.DataFrame:
     """A GPU beside the cores of its machine: seconds of a fit and of a map."""

@@ -272,9 +272,9 @@ FAULTS = {
         lambda folder, kept: kept | {"covariates": ["none.tif", *kept["covariates"]]}, "raster",
         "error", ("none.tif",), None, "no raster file", "check the name",
         correct=lambda folder, kept: kept | {"covariates": kept["covariates"][1:]}),
-    "a raster as polygons": Fault(
+    "a raster as polygons, which has other columns": Fault(
         lambda folder, kept: kept | {"data": folder / "height.tif"}, "polygons", "error",
-        ("polygons",), None, "as polygons", "--covariates",
+        ("polygons",), None, "no column 'code'", "cell",
         correct=lambda folder, kept: kept | {"data": folder / "areas.gpkg"}),
 }
 # What is no fault where the default treatment takes care of it.
