@@ -12,6 +12,8 @@ from gpytorch.kernels import Kernel
 from workbench.checks import choose, reject
 from workbench.gp.kernels.grammar import written
 
+_BY_SOURCE = ("likelihoods", "links", "noises")
+
 
 def check_options(options) -> None:
     """Refuse values outside the choices, types and bounds of an options dataclass.
@@ -50,6 +52,10 @@ def _require_type(entry, value) -> None:
     elif isinstance(default, float) and (not isinstance(value, (Real, str)) or (
             isinstance(value, str) and entry.name != "nugget")):
         raise reject(f"{name} a number", repr(value), f"write {entry.name}={default}")
+    elif entry.name in _BY_SOURCE and not isinstance(value, Mapping):
+        raise reject(f"{name} a mapping from names of sources", repr(value),
+                     f"write {entry.name}={{'stations': {value!r}}}, with the names that the "
+                     "sources have in fit({'stations': ds, ...})")
     elif default is MISSING and not isinstance(value, Mapping):
         raise reject(f"{name} a mapping from hyperparameter names", repr(value),
                      f"write {entry.name}={{'matern32.lengthscale': ...}}")
