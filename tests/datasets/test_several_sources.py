@@ -542,6 +542,24 @@ def test_tables_of_a_user_give_the_sources_back(city, tmp_path):
     assert [str(c) for c in plain["target"]["covariate"].values] == ["time"]
 
 
+def test_tables_in_degrees_are_taken_and_labelled_as_such(city):
+    stations, satellite, places = (table.rename(columns={"x": "lon", "y": "Lat"})
+                                   for table in tables(city))
+    tree = sources_from_tables(stations, satellite, "2019-02-19 12:00", FEATURES, places)
+    for name, ds in parts(tree).items():
+        np.testing.assert_allclose(ds["x"], parts(city)[name]["x"])
+        assert ds["x"].attrs["units"] == ds["y"].attrs["units"] == "degree"
+    metric = tables(city)
+    plain = sources_from_tables(metric[0], metric[1], "2019-02-19 12:00", points=4)
+    assert plain["sources/satellite"]["x"].attrs["units"] == "km"
+    with pytest.raises(InputError, match="stations have lon and lat, satellite x and y"):
+        sources_from_tables(stations, metric[1], "2019-02-19 12:00")
+    with pytest.raises(InputError, match="in degrees, got place_units='km'"):
+        sources_from_tables(stations, satellite, "2019-02-19 12:00", place_units="km")
+    with pytest.raises(InputError, match="several columns of one coordinate, lon, Lat, longitude"):
+        sources_from_tables(stations.assign(longitude=1.0), satellite, "2019-02-19 12:00")
+
+
 def test_tables_say_what_is_missing_and_refuse_what_cannot_be_used(city):
     stations, satellite, places = tables(city)
     lost = stations.reset_index(drop=True)

@@ -10,9 +10,8 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging.grids import axis_unit
+from workbench.bagging.tables import LONLAT
 from workbench.checks import choose, require
-
-_AXES = {"lon": "x", "longitude": "x", "lat": "y", "latitude": "y"}
 
 
 def add_mediators(ds: xr.Dataset, mediators: Sequence[str] | pd.DataFrame,
@@ -157,7 +156,7 @@ def targets_from_grid(fields: xr.Dataset, value: str, mediators: Sequence[str],
     """
     choose("missing", missing, ("refuse", "drop"))
     mediators = _names(mediators)
-    fields = fields.rename({old: new for old, new in _AXES.items() if old in fields.coords})
+    fields = fields.rename({old: new for old, new in LONLAT.items() if old in fields.coords})
     known = [str(n) for n in (*fields.data_vars, *(a for a in ("x", "y") if a in fields.coords))]
     for name in (value, *mediators):
         choose("field", name, known)

@@ -10,7 +10,7 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging.assemble import assemble
 from workbench.bagging.contiguous import contiguous_groups
-from workbench.checks import InputError, choose, package, require
+from workbench.checks import InputError, choose, package, reject, require
 
 
 def merge(ds: xr.Dataset, by: str) -> xr.Dataset:
@@ -35,7 +35,7 @@ def merge(ds: xr.Dataset, by: str) -> xr.Dataset:
     Raises
     ------
     InputError
-        If there is no such label, or bags cross its borders.
+        If ``by`` is no name, there is no such label, or bags cross its borders.
 
     Examples
     --------
@@ -45,6 +45,10 @@ def merge(ds: xr.Dataset, by: str) -> xr.Dataset:
     4
     """
     schema.check(ds)
+    if not isinstance(by, str):
+        raise reject("by the name of a label of the bags", type(by).__name__,
+                     "give labels a name first: wb.merge(ds.assign_coords(region=('bag', labels)), "
+                     "'region')")
     labels = _bag_labels(ds, by)
     bags, groups = np.unique(labels, return_inverse=True)
     merged = _merge(ds, groups, bags, {by: bags, "bag_name": bags})

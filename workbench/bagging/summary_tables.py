@@ -33,8 +33,11 @@ def from_summaries(
     covariates : sequence of str
         Columns with further inputs.
     variance : str, optional
-        Column with the variance of the observations inside each area; its divisor is the count, so
-        that of one observation it is 0. Where it is missing there, it is taken for 0.
+        Column with the variance of the observations inside each area, with divisor n, the count:
+        the mean of (observation - mean)², 0 of one observation. Programs mostly divide by n - 1
+        (pandas' ``var()``, R's ``var``, Excel's VAR.S): multiply such a variance by (n - 1) / n,
+        ``table["s2"] * (table["n"] - 1) / table["n"]``. Missing ones of one observation are taken
+        for 0.
     name : str, optional
         Column that names the areas.
     is_a : {"mean", "median", "proportion"}

@@ -12,6 +12,8 @@ import pandas as pd
 
 from workbench.checks import choose, meant, option, package, reading, reject, require
 
+#: Names of coordinates in degrees, and the axes that they are.
+LONLAT = {"lon": "x", "longitude": "x", "lat": "y", "latitude": "y"}
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _SUFFIXES = (".csv", ".parquet")
 

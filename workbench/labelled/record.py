@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
@@ -42,7 +43,8 @@ class FitRecord:
     """
 
     def __init__(self, inner, model, data: Converted, targets: xr.Dataset | None = None):
-        self.inner, self.model = inner, model
+        # A copy, as set_params may give the user's model other options later.
+        self.inner, self.model = inner, copy.copy(model)
         self._given = {"data": data.ds} | ({} if targets is None else {"targets": targets})
         ds = data.ds
         of = ds if targets is None else targets

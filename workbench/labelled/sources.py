@@ -12,6 +12,7 @@ from workbench import schema
 from workbench.checks import choose, reject, require
 from workbench.gp.data.bags import Source
 from workbench.labelled.source import Converted
+from workbench.schema.frames import instead
 
 TASK = "task"
 Several = xr.Dataset | xr.DataTree | Mapping[str, xr.Dataset]
@@ -49,7 +50,7 @@ def datasets_of(data: Several) -> dict[str, xr.Dataset]:
         require(bool(given), "there are no sources; pass bagged datasets by name")
     else:
         raise reject("a bagged Dataset, a DataTree, or Datasets by name", type(data).__name__,
-                     "pass {'stations': ds, 'satellite': other}")
+                     "pass {'stations': ds, 'satellite': other}" + instead(data))
     out: dict[str, xr.Dataset] = {}
     for name, ds in given.items():
         if isinstance(ds, xr.Dataset) and "value" in ds and TASK in ds["value"].dims:

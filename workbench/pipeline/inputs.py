@@ -75,9 +75,20 @@ def named_or_file(dataset: str, valued: bool = False, **options: Any) -> xr.Data
     -------
     xr.Dataset
         Bagged dataset.
+
+    Raises
+    ------
+    InputError
+        If there is no such file or dataset, or the file is of another kind.
     """
     if is_file(dataset):
         return schema.check(geo.read(existing("dataset", dataset)), valued=valued)
+    path = Path(dataset)
+    require(not _is_file(path), f"{dataset!r} is a file, but no NetCDF dataset (.nc), which this "
+            "takes. Make one in Python, of a table of points by "
+            f"wb.write(wb.bag_points({dataset!r}, value='COLUMN', covariates=['a.tif']), "
+            f"{str(path.with_suffix('.nc'))!r}), of polygons by wb.bag_polygons, of readings by "
+            "the hour of stations and satellites by wb.sources_from_tables")
     return datasets.load(dataset, **options)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError, choose, reject, require
+from workbench.schema.frames import instead
 from workbench.schema.numeric import require_finite, require_numbers
 
 INDIVIDUAL, BAG, COVARIATE = "individual", "bag", "covariate"
@@ -66,7 +67,8 @@ def check(ds: xr.Dataset, valued: bool = True) -> xr.Dataset:
         positives that are more than their trials.
     """
     require(
-        isinstance(ds, xr.Dataset), f"expected a bagged xarray.Dataset, got {type(ds).__name__}"
+        isinstance(ds, xr.Dataset),
+        f"expected a bagged xarray.Dataset, got {type(ds).__name__}{instead(ds)}"
     )
     for name in _REQUIRED:
         if name not in ds and (valued or name != "value"):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from workbench.bagging.tables import numbers_of, read_table, require_columns
+from workbench.bagging.tables import LONLAT, numbers_of, read_table, require_columns
 from workbench.checks import reject, require, whole
 from workbench.datasets.several_sources.city_bags import (
     regular_places,
@@ -30,7 +30,7 @@ def sources_from_tables(
     places: Table | None = None,
     *,
     points: int = 10,
-    place_units: str = "km",
+    place_units: str | None = None,
     title: str = "stations and satellite",
 ) -> xr.DataTree:
     """Make the sources of one quantity at stations and in satellite cells out of tables.
@@ -41,22 +41,23 @@ def sources_from_tables(
     Parameters
     ----------
     stations : DataFrame or path of a CSV or Parquet file
-        Columns ``station``, ``time`` (full hours, UTC), ``x``, ``y``, ``value`` (ug/m3, empty where
-        missing; no flags such as -999), and the covariates.
+        Columns ``station``, ``time`` (full hours, UTC), ``x``, ``y`` (or ``lon``, ``lat``),
+        ``value`` (ug/m3, empty where missing; no flags such as -999), and the covariates.
     satellite : DataFrame or path
-        Columns ``x``, ``y`` (centre of a square cell), ``size`` (its side, positive), ``time``,
-        ``value``.
+        Columns ``x``, ``y`` (or ``lon``, ``lat``; centre of a square cell), ``size`` (its side in
+        the same unit, positive), ``time``, ``value``.
     until : str or datetime
         End of the stations' training time, exclusive.
     covariates : mapping of str to str, optional
         Features of places and their units.
     places : DataFrame or path, optional
-        Columns ``x``, ``y`` and the covariates: what is known at points inside the cells. Without
-        covariates a regular grid of ``points`` x ``points`` does.
+        Columns ``x``, ``y`` (or ``lon``, ``lat``) and the covariates: what is known at points
+        inside the cells. Without covariates a regular grid of ``points`` x ``points`` does.
     points : int
         Points of the grid along a side of a cell.
-    place_units : str
-        Unit of x, y and size.
+    place_units : str, optional
+        Unit of x, y and size; if not given, degree of ``lon`` and ``lat`` (also ``longitude`` and
+        ``latitude``), else km.
     title : str
         For the attributes.
 
@@ -71,9 +72,10 @@ def sources_from_tables(
     Raises
     ------
     InputError
-        If columns are missing, not numbers or not finite, a reading is infinite, a flag or there
-        twice, a station has no name, a cell no positive size, covariates are not a mapping, points
-        not an integer, places are needed, a cell holds none, or a part has no readings.
+        If columns are missing, in degrees in one table and not in another, not numbers or not
+        finite, a reading is infinite, a flag or there twice, a station has no name, a cell no
+        positive size, covariates are not a mapping, points not an integer, places are needed, a
+        cell holds none, or a part has no readings.
 
     References
     ----------
@@ -95,6 +97,11 @@ def sources_from_tables(
     units, points = dict(covariates or {}), whole("points", points, 1)
     taken = sorted({"time", "x", "y", "value", "station", "size"} & set(units))
     require(not taken, f"{', '.join(taken)} cannot be covariates: time, x and y are inputs already")
+    given = {"stations": stations, "satellite": satellite} | (
+        {} if places is None else {"places": places})
+    found = {what: _placed(read_table(table), what) for what, table in given.items()}
+    place_units = _unit({what: degrees for what, (_, degrees) in found.items()}, place_units)
+    stations, satellite = found["stations"][0], found["satellite"][0]
     ground = read_readings(stations, ("station", "x", "y", *units), "stations")
     above = read_readings(satellite, ("x", "y", "size"), "satellite")
     start = min(ground["time"].min(), above["time"].min())
@@ -103,7 +110,7 @@ def sources_from_tables(
                 "places=..., a table of points with x, y and these columns")
         points_in = regular_places(above, points)
     else:
-        points_in = numbers_of(read_table(places), ("x", "y", *units), "places")
+        points_in = numbers_of(found["places"][0], ("x", "y", *units), "places")
     end = full_hour(until, "until")
     early, late = (ground[part] for part in (ground["time"] < end, ground["time"] >= end))
     return make_tree(
@@ -112,6 +119,27 @@ def sources_from_tables(
         station_bags(late, units, start, f"from {end} on", place_units),
         title=title, settings={"until": f"{end}", "points": points},
         dataset="tables", source="the user's own tables")
+
+
+def _placed(frame: pd.DataFrame, what: str) -> tuple[pd.DataFrame, bool]:
+    """The table with columns x and y, and whether these were called lon and lat."""
+    if {"x", "y"} & set(frame.columns):
+        return frame, False
+    names = {column: LONLAT[str(column).lower()] for column in frame.columns
+             if str(column).lower() in LONLAT}
+    require(len(set(names.values())) == len(names), f"{what} have several columns of one "
+            f"coordinate, {', '.join(map(str, names))}; keep one longitude and one latitude")
+    return frame.rename(columns=names), bool(names)
+
+
+def _unit(degrees: Mapping[str, bool], given: str | None) -> str:
+    """The unit of places, of tables that are in degrees or not."""
+    of, others = ([what for what, one in degrees.items() if one is kind] for kind in (True, False))
+    require(not (of and others), f"{', '.join(of)} have lon and lat, {', '.join(others)} x and y; "
+            "give all in the same coordinates")
+    require(not of or given is None or given.startswith("degree"), f"lon and lat are in degrees, "
+            f"got place_units={given!r}; leave it out, or project them and call them x and y")
+    return "degree" if of else given or "km"
 
 
 def read_readings(table: Table, columns: tuple[str, ...], what: str) -> pd.DataFrame:

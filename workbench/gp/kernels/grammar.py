@@ -126,6 +126,18 @@ class JointTerm(Term):
         return sum(part.between(x1, x2) for part in self.parts)
 
 
+def written(text: str) -> list[list[tuple[str, bool, str | None]]]:
+    """Name, ard and group of each factor of each term: what can be said without columns.
+
+    Raises
+    ------
+    InputError
+        On an unknown name (the nearest is suggested), or ard- without lengthscales.
+    """
+    text = ALIASES.get(text, text).replace(" ", "")
+    return [[_split(part) for part in term.split("*")] for term in text.split("+")]
+
+
 def parse(text: str, columns: Columns) -> list[list[Factor]]:
     """Terms of factors named in ``text``, with the columns each acts on.
 
@@ -134,16 +146,10 @@ def parse(text: str, columns: Columns) -> list[list[Factor]]:
     InputError
         On an unknown name (the nearest is suggested), an empty group, or ard- without lengthscales.
     """
-    text = ALIASES.get(text, text).replace(" ", "")
-    written = [[_split(part) for part in term.split("*")] for term in text.split("+")]
-    several = sum(name != "constant" for term in written for name, _, _ in term) > 1
-    terms = []
-    for term in written:
-        factors = []
-        for name, ard, group in term:
-            factors.append(Factor(name, ard, _columns_of(name, group, several, columns)))
-        terms.append(factors)
-    return terms
+    read = written(text)
+    several = sum(name != "constant" for term in read for name, _, _ in term) > 1
+    return [[Factor(name, ard, _columns_of(name, group, several, columns))
+             for name, ard, group in term] for term in read]
 
 
 def build(kernel: str | gpytorch.kernels.Kernel, columns: Columns, x: Inputs,

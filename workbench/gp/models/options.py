@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from numbers import Integral, Real
 from typing import ClassVar
 
 import torch
-from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from workbench.checks import InputError, choose, reject, require
@@ -21,6 +19,7 @@ from workbench.gp.expectations import BOUND_NAMES
 from workbench.gp.kernels.grammar import ALIASES, KERNELS
 from workbench.gp.likelihoods import AREA, FAY_HERRIOT, LIKELIHOODS, Likelihood
 from workbench.gp.likelihoods.links import LINKS
+from workbench.gp.models.checking import check_options
 from workbench.gp.models.retired import refuse_retired
 
 NOISES = ("constant", "size", "weight", "known")
@@ -72,58 +71,10 @@ class Options:
         return getattr(torch, self.dtype)
 
 
-def check_options(options) -> None:
-    """Refuse values outside the choices, types and bounds of an options dataclass.
-
-    Raises
-    ------
-    InputError
-        Naming the option and what it can be.
-    """
-    for entry in fields(options):
-        value, about = getattr(options, entry.name), entry.metadata
-        if about["choices"] is not None:
-            choose(f"option {entry.name}", value, about["choices"])
-        _require_type(entry, value)
-        if about["bounds"] is not None and isinstance(value, (int, float)):
-            low, high = about["bounds"]
-            if not low <= value <= high:
-                raise reject(f"option {entry.name} in [{low}, {high}]", repr(value),
-                             "choose a value in this range")
-    _require_device(options.device)
-
-
-def _require_type(entry, value) -> None:
-    """Numbers where numbers belong, whole ones where the default is whole."""
-    default, name = entry.default, f"option {entry.name}"
-    if entry.name in ("kernel", "mediator_kernel", "weight_kernel"):
-        if not isinstance(value, (str, Kernel)):
-            raise reject(f"{name} a name or a gpytorch kernel", repr(value),
-                         "write kernel='linear+matern32'")
-    elif name == "option average" and value == "auto":
-        return
-    elif isinstance(default, int) and (isinstance(value, bool) or not isinstance(value, Integral)):
-        raise reject(f"{name} a whole number", repr(value), f"write {entry.name}={default}")
-    elif isinstance(default, float) and (not isinstance(value, (Real, str)) or (
-            isinstance(value, str) and entry.name != "nugget")):
-        raise reject(f"{name} a number", repr(value), f"write {entry.name}={default}")
-    elif default is MISSING and not isinstance(value, Mapping):
-        raise reject(f"{name} a mapping from hyperparameter names", repr(value),
-                     f"write {entry.name}={{'matern32.lengthscale': ...}}")
-
-
 def require_nugget(nugget: float | str) -> None:
     """Refuse a nugget that is neither a number nor a word that says how to find one."""
     if isinstance(nugget, str) and nugget not in ("learn", "auto"):
         raise reject("nugget a number, 'learn' or 'auto'", repr(nugget), "write nugget=0.2")
-
-
-def _require_device(device: str) -> None:
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, TypeError) as error:
-        raise reject("a torch device that is there", repr(device),
-                     f"use device='cpu' ({str(error).splitlines()[0]})") from error
 
 
 @dataclass(frozen=True)

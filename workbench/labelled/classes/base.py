@@ -6,15 +6,18 @@ Each model is a class in a module of its own with its keywords written out, whic
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Self
 
 import xarray as xr
 
 from workbench import schema
 from workbench.bagging import looked_at
 from workbench.checks import choose
+from workbench.gp.models.alike import alike
 from workbench.gp.models.retired import refuse_retired
 from workbench.labelled.caveats import warn_of_fit, warn_of_normal
 from workbench.labelled.fit import Fit
@@ -60,6 +63,69 @@ class LabelledModel:
 
     def __repr__(self) -> str:
         return repr(self._inner)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return alike(self.options, other.options)
+
+    def __hash__(self) -> int:
+        return hash(type(self))         # options may change, by set_params
+
+    def __sklearn_clone__(self) -> Self:
+        return copy.deepcopy(self)      # a model holds nothing but its options
+
+    def get_params(self, deep: bool = True) -> dict:
+        """The options by name, as in scikit-learn.
+
+        Parameters
+        ----------
+        deep : bool
+            For scikit-learn alone: no option is a model that has options.
+
+        Returns
+        -------
+        dict
+            Keywords that make the same model.
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> model = wb.VBAgg(kernel="rbf")
+        >>> model.get_params()["kernel"], wb.VBAgg(**model.get_params()) == model
+        ('rbf', True)
+        """
+        values = {one.name: getattr(self.options, one.name)
+                  for one in fields(self.options) if one.init}
+        return {name: dict(value) if isinstance(value, Mapping) else value
+                for name, value in values.items()}
+
+    def set_params(self, **params) -> Self:
+        """Give the model other options, as in scikit-learn; fits keep those they were made with.
+
+        Parameters
+        ----------
+        **params
+            Options by name.
+
+        Returns
+        -------
+        LabelledModel
+            Itself.
+
+        Raises
+        ------
+        InputError
+            As of the constructor; the model is then left as it was.
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> wb.VBAgg(kernel="rbf").set_params(inducing=50)
+        VBAgg(kernel='rbf', inducing=50)
+        """
+        self._inner = type(self)(**self.get_params() | params)._inner
+        return self
 
     @property
     def name(self) -> str:

@@ -39,7 +39,7 @@ class MRCascade(MultiSourceModel):
         Torch device, such as cpu or cuda.
     noise : {"constant", "size", "weight", "known"}, default "constant"
         Variance of a source's observations: constant σ²; by size, σ²/N_a of a mean and N_a σ² of a
-        sum; by weight; known V_a.
+        sum; by weight, with W_a / mean W for N_a; known V_a.
     noises : mapping, optional
         The same of a source, by its name, where it differs.
     inducing : int, default 100

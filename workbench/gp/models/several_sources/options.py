@@ -26,7 +26,7 @@ class MultiSourceOptions(Options):
 
     noise: str = option(
         "constant", "variance of a source's observations: constant σ²; by size, σ²/N_a of a mean "
-        "and N_a σ² of a sum; by weight; known V_a", choices=NOISES)
+        "and N_a σ² of a sum; by weight, with W_a / mean W for N_a; known V_a", choices=NOISES)
     noises: Mapping = option({}, "the same of a source, by its name, where it differs")
 
     def __post_init__(self):
