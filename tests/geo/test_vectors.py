@@ -62,7 +62,7 @@ def test_what_is_in_the_wrong_place_is_sent_to_the_right_one(tmp_path):
     people().rio.to_raster(tmp_path / "people.tif")
     areas().to_file(tmp_path / "areas.gpkg")
     pd.DataFrame({"code": ["n1"], "cases": [3]}).to_csv(tmp_path / "cases.csv", index=False)
-    with pytest.raises(InputError, match="raster, which goes into covariates=... or weight=..."):
+    with pytest.raises(InputError, match=r"no column 'code'.*they have \['cell', 'people'\]"):
         bagged(tmp_path / "people.tif")
     with pytest.raises(InputError, match="it holds no polygons .*join the columns of this table"):
         bagged(tmp_path / "cases.csv")
