@@ -50,7 +50,7 @@ def test_every_baseline_through_the_bridge(name, ds, other):
 def test_early_stopping_takes_a_dataset(ds, other):
     model = NeuralNetwork(hidden=6, max_steps=30)
     fit = model.fit(ds, early_stop=other)
-    assert fit.inner.history.early_stop and fit.model is model
+    assert fit.inner.history.early_stop and fit.model == model
     with pytest.raises(TypeError, match="early_stop"):
         BagConstant().fit(ds, early_stop=other)
     with pytest.raises(TypeError, match="early_stop"):
