@@ -250,7 +250,7 @@ def test_every_model_through_the_bridge(name, ds):
         options["inducing"] = 10
     model = wb.make_model(name, **options)
     fit = model.fit(ds)
-    assert model.name == name and fit.model is model
+    assert model.name == name and fit.model == model
     answers(fit, ds)
     with pytest.raises(InputError, match="did you mean"):
         wb.make_model(name[:-1])
