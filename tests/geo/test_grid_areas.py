@@ -1,12 +1,16 @@
 """A coarse raster of observed values is areas: each of its cells is one, with a mean."""
 
+import shlex
+
 import numpy as np
+import pandas as pd
 import pytest
 import rioxarray  # noqa: F401  (the accessor .rio)
 import xarray as xr
 from typer.testing import CliRunner
 
 import workbench as wb
+from tests.docs.pages import DOCS, blocks
 from workbench.checks import InputError
 from workbench.cli import app
 
@@ -73,7 +77,7 @@ def test_the_command_line_maps_a_coarse_grid(tmp_path):
 def test_what_is_no_grid_of_areas_is_refused_with_what_to_do(tmp_path):
     path = tmp_path / "monthly.nc"
     coarse().expand_dims(time=[0, 1]).to_netcdf(path)
-    with pytest.raises(InputError, match="time"):
+    with pytest.raises(InputError, match=r"time \(2\) .*isel\(time=0\)"):
         wb.grid_areas(path, crs="EPSG:32633")
     both = {"a": coarse(), "b": fine()}
     with pytest.raises(InputError, match="'b' lies on another grid than 'a'"):
@@ -87,3 +91,112 @@ def test_longitudes_beyond_180_are_said_to_be_that():
         x=-109.95 + 0.125 * np.arange(24), y=39.2 - 0.125 * np.arange(24))
     with pytest.raises(InputError, match="longitudes run from 0 to 360.*take 360 off"):
         wb.bag_polygons(wb.grid_areas(there), height, "uniform", "temperature", aggregation="mean")
+
+
+DEGREES = 0.1       # pixels of heights(), four along a cell of temperatures()
+
+
+def heights() -> xr.DataArray:
+    north, east = np.mgrid[:16, :24]
+    return xr.DataArray(
+        800 + 300 * np.sin(north / 3) + 20.0 * east, dims=("y", "x"), name="height",
+        coords={"y": 46.95 - DEGREES * np.arange(16), "x": 7.05 + DEGREES * np.arange(24)},
+    ).rio.write_crs("EPSG:4326")
+
+
+def temperatures() -> xr.DataArray:
+    """Of 4 x 6 cells, from south to north and without a CRS, as files of climate often are."""
+    found = (290 - 0.0065 * heights()).drop_vars("spatial_ref").coarsen(y=4, x=4).mean()
+    found = found.rename(y="lat", x="lon").rename("tas").isel(lat=slice(None, None, -1))
+    found["lat"].attrs["units"], found["lon"].attrs["units"] = "degrees_north", "degrees_east"
+    return found
+
+
+def test_the_array_the_files_and_the_cells_are_the_same_areas(tmp_path):
+    temperatures().to_netcdf(tmp_path / "coarse.nc")
+    plain = temperatures().rename(lat="y", lon="x").rio.write_crs("EPSG:4326")
+    plain.rio.to_raster(tmp_path / "tas.tif")
+    whole = wb.bag_polygons(temperatures(), heights(), value="tas")
+    assert whole["value"].attrs["aggregation"] == "mean"
+    assert "its value is the mean over it unless aggregation='sum'" in whole.attrs["treatments"]
+    inside = np.bincount(whole["membership"].values, whole["covariates"].values[:, 0]) / 16
+    assert whole["value"].values == pytest.approx(290 - 0.0065 * inside)
+    for polygons in (tmp_path / "coarse.nc", tmp_path / "tas.tif",
+                     wb.grid_areas(temperatures()).set_index("cell", drop=False)):
+        again = wb.bag_polygons(polygons, heights(), value="tas")
+        assert again["value"].values == pytest.approx(whole["value"].values, rel=1e-6)
+        assert again["value"].attrs["aggregation"] == "mean"
+        assert again["bag"].values.tolist() == whole["bag"].values.tolist()
+    parts = wb.bag_in_parts(tmp_path / "coarse.nc", heights(), "uniform", "tas", at_once=12)
+    assert parts.sizes["bag"] == 24 and parts["value"].attrs["aggregation"] == "mean"
+
+
+def test_a_file_is_checked_as_areas_where_a_value_is_named(tmp_path):
+    temperatures().to_netcdf(tmp_path / "coarse.nc")
+    for polygons in (tmp_path / "coarse.nc", temperatures()):
+        found = wb.check(polygons, heights(), value="tas")
+        assert found.ok and found.totals.loc["areas", "kept"] == 24
+        assert any("unless" in one.what for one in found.findings)
+
+
+def test_marks_of_missing_cells_are_those_of_rasters():
+    marked = temperatures().where(temperatures()["lat"] < 46.7, -9999.0)
+    with pytest.raises(InputError, match="pass nodata=-9999"):
+        wb.bag_polygons(marked, heights(), value="tas", missing_value="drop")
+    kept = wb.bag_polygons(marked, heights(), value="tas", missing_value="drop", nodata=-9999)
+    assert kept.sizes["bag"] == 18
+    assert int(wb.grid_areas(marked, marks="mask")["tas"].isna().sum()) == 6
+
+
+def test_a_time_is_refused_and_periods_go_into_a_table():
+    steps = xr.concat([temperatures(), temperatures() + 2.0], pd.Index([1990, 1991], name="time"))
+    ds = steps.to_dataset().assign(land=temperatures())
+    for polygons in (steps, ds):
+        with pytest.raises(InputError, match=r"time \(2\) .*isel\(time=0\).* table with a row for"):
+            wb.bag_polygons(polygons, heights(), value="tas")
+    assert list(wb.grid_areas(ds).columns) == ["cell", "land", "geometry"]
+    each = [wb.grid_areas(ds.isel(time=k), "tas").assign(year=1990 + k) for k in range(2)]
+    bags = wb.bag_polygons(each[0], heights(), value="tas", join="cell", time="year",
+                           totals=pd.concat(each).drop(columns="geometry"))
+    assert bags.sizes["bag"] == 48 and "row 4, column 6 1991" in bags["bag"].values
+
+
+def test_a_raster_that_gives_no_areas_is_refused_with_what_to_do(tmp_path):
+    bare = temperatures().drop_attrs()
+    with pytest.raises(InputError, match="no CRS; state it with crs="):
+        wb.grid_areas(bare)
+    with pytest.raises(InputError, match="no CRS; state it with polygon_crs="):
+        wb.bag_polygons(bare, heights(), value="tas")
+    with pytest.raises(InputError, match=r"no variables \['pr'\]; it has \['tas'\]"):
+        wb.grid_areas(temperatures(), "pr")
+    temperatures().rename(lat="y", lon="x").rio.to_raster(tmp_path / "t2m_2019.tif")
+    with pytest.raises(InputError, match=r"no column 'tas' .* they have \['cell', 't2m_2019'\]"):
+        wb.bag_polygons(tmp_path / "t2m_2019.tif", heights(), value="tas", polygon_crs="EPSG:4326")
+    assert "tas" in wb.grid_areas(tmp_path / "t2m_2019.tif", "tas", crs="EPSG:4326")
+    with pytest.raises(InputError, match="there is no file"):
+        wb.grid_areas(tmp_path / "none.nc")
+    with pytest.raises(InputError, match="layer=.* of a raster value="):
+        wb.bag_polygons(temperatures(), heights(), value="tas", layer="tas")
+    large = xr.DataArray(np.ones((501, 500)), dims=("y", "x"), name="fine",
+                         coords={"y": np.arange(501.0), "x": np.arange(500.0)})
+    with pytest.raises(InputError, match="250,500 cells, more than .* give it as a covariate"):
+        wb.grid_areas(large, crs="EPSG:32633")
+
+
+def test_cells_at_a_pole_end_there():
+    cap = xr.DataArray(np.arange(12.0).reshape(3, 4), dims=("lat", "lon"), name="t", coords={
+        "lat": [90.0, 89.5, 89.0], "lon": [0.0, 0.5, 1.0, 1.5]})
+    assert wb.grid_areas(cap, crs="EPSG:4326").total_bounds[3] == 90.0
+
+
+@pytest.mark.slow
+def test_the_command_of_the_page_runs(tmp_path, monkeypatch):
+    temperatures().to_netcdf(tmp_path / "temperature.nc")
+    heights().rio.to_raster(tmp_path / "height.tif")
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / "howto" / "polygons.md").read_text(encoding="utf-8")
+    section = text.partition("## A coarse grid of")[2].partition("\n## ")[0]
+    command = shlex.split(blocks(section, "bash")[0])[1:]
+    done = CliRunner().invoke(app, [*command, "--model", "vbagg", "--quiet"])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "map.nc").is_file()

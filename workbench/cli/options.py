@@ -65,9 +65,11 @@ def computing_on(scheduler: str | None, workers: int) -> Iterator[int]:
 
 def data_flags(
     polygons: Annotated[Path | None, typer.Option(
-        rich_help_panel=DATA, help="Areas: shapefile, GPKG, GeoJSON.")] = None,
+        rich_help_panel=DATA, help="Areas: shapefile, GPKG, GeoJSON, or a coarse grid (.nc, "
+        ".tif) of observed means, whose cells they are.")] = None,
     value: Annotated[str | None, typer.Option(
-        rich_help_panel=DATA, help="Column of the areas that was counted.")] = None,
+        rich_help_panel=DATA, help="Column of the areas that was counted or measured; of a "
+        "grid its variable.")] = None,
     trials: Annotated[str | None, typer.Option(
         rich_help_panel=DATA, help="Column of how many were tested, of whom --value were "
         "positive.")] = None,

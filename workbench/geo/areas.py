@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,20 +23,26 @@ from workbench.geo.vectors import open_polygons
 
 
 def read_polygons(
-    polygons: object, record: Record, *, crs: str | None = None, layer: str | None = None
+    polygons: object, record: Record, *, crs: str | None = None, layer: str | None = None,
+    columns: Sequence[str] = (), nodata: float | Sequence[float] | None = None,
+    marks: str = "error",
 ):
     """Read polygons from a path or a GeoDataFrame, and make their shapes fit for bagging.
 
     Parameters
     ----------
-    polygons : geopandas.GeoDataFrame, str or Path
-        The areas; of the path of a raster they are its cells, see `workbench.grid_areas`.
+    polygons : geopandas.GeoDataFrame, str, Path, xr.DataArray or xr.Dataset
+        The areas; of a raster they are its cells, see `workbench.grid_areas`.
     record : Record
         Receives what was done.
     crs : str, optional
         The CRS of polygons that do not state one.
     layer : str, optional
         The layer of a file that has several.
+    columns : sequence of str
+        Columns that are needed: variables, where the areas are cells of a raster.
+    nodata, marks
+        Of such a raster, as of `workbench.geo.rasters.read_rasters`.
 
     Returns
     -------
@@ -50,9 +57,9 @@ def read_polygons(
     """
     geopandas = package("geopandas", extra="geo")
     if is_grid(polygons):
-        require(layer is None, "layer chooses among the layers of a file of polygons; these are "
-                               "the cells of a raster")
-        areas = cells_of(polygons, record, crs)
+        require(layer is None, f"{option('layer')} chooses among layers of polygons; of a raster "
+                f"{option('value')} names the variable")
+        areas = cells_of(polygons, record, columns, crs, nodata, marks)
     elif isinstance(polygons, str | Path):
         areas = open_polygons(polygons, record, layer)
     else:
@@ -76,6 +83,7 @@ def read_areas(
     polygons: object, id: str | None, value: str | None, treatments: CleaningOptions,
     record: Record, crs: str | None = None, layer: str | None = None,
     added: tuple[str, ...] = (), what: str = "area",
+    nodata: float | Sequence[float] | None = None,
 ):
     """Read polygons, index them by their id as a string, and unite those that share one if asked.
 
@@ -96,6 +104,8 @@ def read_areas(
         Further columns whose entries add up.
     what : str
         What messages call one of them.
+    nodata : float or sequence of float, optional
+        Marks of missing values, where the areas are cells of a raster.
 
     Returns
     -------
@@ -108,7 +118,8 @@ def read_areas(
         As `read_polygons`, and if ids are missing, or ids or outlines repeat and that was not
         allowed.
     """
-    areas = read_polygons(polygons, record, crs=crs, layer=layer)
+    areas = read_polygons(polygons, record, crs=crs, layer=layer, nodata=nodata,
+                          columns=[one for one in (value, *added) if one], marks=treatments.marks)
     for one in {value, *added} & set(areas.columns):
         require_column(areas, one, "value")
     if id is not None:

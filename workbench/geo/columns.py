@@ -36,5 +36,5 @@ def area_columns(polygons: object, value: str | None, options: Mapping[str, obje
     chosen = treatments_from({name: options[name] for name in known & options.keys()})
     id = index_by(options.get("id"), options.get("join"))
     areas = read_areas(polygons, id, value, chosen, Record(), options.get("polygon_crs"),
-                       options.get("layer"))
+                       options.get("layer"), nodata=options.get("nodata"))
     return areas.drop(columns=areas.geometry.name)

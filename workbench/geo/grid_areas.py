@@ -1,46 +1,60 @@
-"""Cells of a coarse raster of observed values as areas: what downscaling starts from."""
+"""The cells of a coarse grid of observed values as areas: satellite products, climate models."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import xarray as xr
 
 from workbench import schema
-from workbench.checks import package, require
-from workbench.geo.rasters import read_rasters
+from workbench.checks import InputError, option, package, require
+from workbench.geo.netcdf import axis_names, open_netcdf, rasters_in
+from workbench.geo.rasters import read_rasters, same_grid
 from workbench.geo.treatments import Record
-from workbench.geo.vectors import RASTERS
+from workbench.geo.zarr_stores import is_zarr, open_zarr
 
-CELL = "cell"           # the column of ids
+CELL = "cell"               # column of the cells' ids
+_MADE = "cells_of"          # in attrs of a GeoDataFrame: the name of the grid
+_NETCDF = (".nc", ".nc4")
+_RASTERS = (*_NETCDF, ".tif", ".tiff", ".vrt", ".asc", ".img", ".grd")
+_POLE = 90.0
+_MOST = 250_000             # cells: a grid of areas is coarse
 
 
-def grid_areas(raster: object, value: str | None = None, *, crs: str | None = None,
-               nodata: float | tuple[float, ...] | None = None):
-    """Make an area of each cell of a raster, with the cell's values as columns.
+def grid_areas(raster: object, value: str | Sequence[str] | None = None, *,
+               crs: str | None = None, nodata: float | Sequence[float] | None = None,
+               marks: str = "error"):
+    """Make an area of each cell of a coarse raster, with the cell's values as columns.
 
     Parameters
     ----------
     raster : xr.DataArray, xr.Dataset, str or Path
         One or more variables on one grid of two dimensions: a GeoTIFF, NetCDF or Zarr.
-    value : str, optional
-        The variable to take; all that are on the grid if not given.
+    value : str or sequence of str, optional
+        The variables to take; all on the grid that have no time if not given. The only band of a
+        GeoTIFF gets this name.
     crs : str, optional
         The CRS of a raster that does not state one.
     nodata : float or sequence of float, optional
         Marks of missing cells that the raster does not declare.
+    marks : {"error", "mask", "keep"}
+        What to do with cells that look like undeclared marks.
 
     Returns
     -------
     geopandas.GeoDataFrame
-        Rectangles with the column ``cell`` ("row 1, column 1" in the north-west) and one for each
-        variable, NaN in cells without a value.
+        Rectangles in the raster's CRS and with its longitudes, with the column ``cell``
+        ("row 1, column 1" in the north-west) and one for each variable, NaN in cells without a
+        value. `workbench.bag_polygons` takes their values for means, unless it is told otherwise.
 
     Raises
     ------
     InputError
-        As of rasters everywhere: if there is no such file or variable, or there are more dimensions
-        than two, of which one time is to be chosen; and if variables lie on several grids.
+        As of rasters everywhere, if there is no such file or variable; if a variable has a time or
+        another dimension beside the grid; if variables lie on several grids; and if there are more
+        cells than areas can be.
 
     Examples
     --------
@@ -49,62 +63,170 @@ def grid_areas(raster: object, value: str | None = None, *, crs: str | None = No
     ...     [[11.0, 12.5], [13.0, np.nan]], dims=("y", "x"), name="temperature",
     ...     coords={"y": [3000.0, 1000.0], "x": [1000.0, 3000.0]}).rio.write_crs("EPSG:32633")
     >>> areas = wb.grid_areas(coarse)
-    >>> areas["cell"].tolist()[1], float(areas["temperature"][1]), areas.total_bounds.tolist()
+    >>> areas["cell"].tolist()[1], float(areas["temperature"].iloc[1]), areas.total_bounds.tolist()
     ('row 1, column 2', 12.5, [0.0, 0.0, 4000.0, 4000.0])
     """
-    return _cells(raster, Record(), value, crs, nodata)
-
-
-def _cells(raster: object, record: Record, value: str | None, crs: str | None, nodata):
-    geopandas, shapely = package("geopandas", extra="geo"), package("shapely", extra="geo")
-    layers = read_rasters(raster, record, crs=crs, nodata=nodata, variable=value)
-    require(bool(layers), "the raster has no variable of two dimensions, whose cells could be "
-            "areas; where one changes over time, write one time to a file of its own, such as "
-            "ds.isel(time=0).to_netcdf('one.nc')")
-    first = next(iter(layers.values()))
-    grid, shape = first.rio.transform(), first.shape
-    other = next((name for name, one in layers.items()
-                  if one.shape != shape or one.rio.transform() != grid), None)
-    require(other is None, f"{other!r} lies on another grid than {next(iter(layers))!r}; name the "
-            "variable whose cells are the areas")
-    row, column = (index.ravel() for index in np.indices(shape))
-    west, north = grid.c + grid.a * column, grid.f + grid.e * row
-    names = [f"row {i + 1}, column {j + 1}" for i, j in zip(row, column, strict=True)]
-    return geopandas.GeoDataFrame(
-        {CELL: names} | {name: one.values.ravel() for name, one in layers.items()},
-        geometry=shapely.box(west, north + grid.e, west + grid.a, north), crs=first.rio.crs)
+    wanted = [value] if isinstance(value, str) else list(value or ())
+    return _cells(raster, Record(), wanted, crs, nodata, marks, argument="crs", only=True
+                  ).reset_index(drop=True)
 
 
 def is_grid(polygons: object) -> bool:
-    """Whether areas are given as the path of a raster, whose cells they are."""
-    return isinstance(polygons, str | Path) and Path(polygons).suffix.lower() in RASTERS
+    """Whether areas are given as a raster whose cells they are: an array, or a file by its name."""
+    if isinstance(polygons, str | Path):
+        path = Path(polygons)
+        return path.suffix.lower() in _RASTERS or is_zarr(path)
+    return isinstance(polygons, xr.DataArray | xr.Dataset)
 
 
-def cells_of(path: str | Path, record: Record, crs: str | None):
+def cells_of(raster: object, record: Record, columns: Sequence[str] = (), crs: str | None = None,
+             nodata: float | Sequence[float] | None = None, marks: str = "error"):
     """The cells of a raster, with their ids as the index, which the record says.
 
     Parameters
     ----------
-    path : str or Path
+    raster : xr.DataArray, xr.Dataset, str or Path
+        The grid.
     record : Record
-    crs : str, optional
-        Of a raster that does not state one.
+        Receives what was taken and left out.
+    columns : sequence of str
+        Columns that are needed: where it has variables of these names, no others are read.
+    crs, nodata, marks
+        As of `grid_areas`.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame
+
+    Raises
+    ------
+    InputError
+        As of `grid_areas`.
     """
-    areas = _cells(path, record, None, crs, None)
-    record.note(f"{Path(path).name} is a raster: each of its {len(areas)} cells is an area")
-    return areas.set_index(CELL, drop=False)
+    cells = _cells(raster, record, columns, crs, nodata, marks, argument="polygon_crs")
+    means = (f", and its value is the mean over it unless {option('aggregation', 'sum')} is given"
+             if columns else "")
+    record.note(f"{cells.attrs[_MADE]} is a raster: each of its {len(cells)} cells is an area"
+                f"{means}")
+    return cells
 
 
-def meant(polygons: object, aggregation: str | None, kind: str | None,
-          standard_error: str | None, trials: str | None) -> tuple[str, str]:
+def meant(polygons: object, aggregation: str | None, kind: str | None, errors: object,
+          trials: object) -> tuple[str, str]:
     """What values are, as of `workbench.schema.meant`: those of a raster's cells are means.
 
     Parameters
     ----------
-    polygons : GeoDataFrame, str or Path
-    aggregation, kind, standard_error, trials
-        As of `workbench.bag_polygons`.
+    polygons : object
+        The areas, as a raster or as what `grid_areas` made of one.
+    aggregation, kind, errors, trials
+        As of `workbench.schema.meant`.
+
+    Returns
+    -------
+    (str, str)
+        Aggregation and kind.
     """
-    if is_grid(polygons) and aggregation is None and kind is None and trials is None:
+    of_grid = is_grid(polygons) or _MADE in getattr(polygons, "attrs", {})
+    if of_grid and aggregation is None and kind != "count" and trials is None:
         aggregation = "mean"
-    return schema.meant(aggregation, kind, standard_error, trials)
+    return schema.meant(aggregation, kind, errors, trials)
+
+
+def _cells(raster: object, record: Record, wanted: Sequence[str], crs: str | None,
+           nodata: float | Sequence[float] | None, marks: str, *, argument: str,
+           only: bool = False):
+    """Cells by their id; ``only``: all that is wanted must be there."""
+    package("rioxarray", extra="geo")           # registers .rio
+    name, opened = _opened(raster)
+    if isinstance(opened, xr.Dataset):
+        opened = _of_one_time(opened, name, list(wanted), record, only)
+    found = read_rasters(opened, record, crs=crs, nodata=nodata, marks=marks,
+                         crs_argument=argument)
+    if not isinstance(opened, Mapping):
+        found = _of_bands(found, name, wanted) if only and wanted else found
+    first = next(iter(found.values()))
+    other = next((one for one, band in found.items() if not same_grid(band, first)), None)
+    require(other is None, f"{other!r} lies on another grid than {next(iter(found))!r}; name the "
+            f"variable whose cells are the areas, {option('value', next(iter(found)))}")
+    require(first.size <= _MOST, f"{name} has {first.size:,} cells, more than the {_MOST:,} that "
+            "can be areas, which are to be coarse: cut out the part that is wanted, or give it as "
+            f"a covariate, {option('covariates')}")
+    cells = _rectangles(first, found)
+    cells.attrs[_MADE] = name
+    return cells
+
+
+def _of_bands(found: dict[str, xr.DataArray], name: str, wanted: Sequence[str]
+              ) -> dict[str, xr.DataArray]:
+    """Bands of a GeoTIFF that are wanted; a single one has no name to go by."""
+    if len(found) == len(wanted) == 1:
+        return dict(zip(wanted, found.values(), strict=True))
+    absent = [one for one in wanted if one not in found]
+    require(not absent, f"{name} has no bands {absent}; it has {list(found)}")
+    return {one: found[one] for one in wanted}
+
+
+def _opened(raster: object) -> tuple[str, object]:
+    """A grid's name for messages, and a Dataset where it may have more than bands."""
+    if isinstance(raster, xr.DataArray):
+        name = str(raster.name or "value")
+        # Its own name would be lost beside that of a coordinate.
+        return f"the grid {name!r}", raster.rename(name).to_dataset(promote_attrs=False)
+    if isinstance(raster, xr.Dataset | Mapping):
+        return "the grid", raster
+    require(isinstance(raster, str | Path), "expected a DataArray, a Dataset or a path of a raster,"
+            f" got {type(raster).__name__}")
+    path = Path(raster)
+    require(path.exists(), f"there is no file {str(path)!r}; check the name and the folder you run "
+                           "from")
+    if is_zarr(path):
+        return path.name, open_zarr(path)
+    return path.name, open_netcdf(path) if path.suffix.lower() in _NETCDF else path
+
+
+def _of_one_time(ds: xr.Dataset, name: str, wanted: list[str], record: Record, only: bool
+                 ) -> dict[str, xr.DataArray]:
+    """Variables over y and x alone, by name; those with a time are refused where none else is."""
+    absent = [one for one in wanted if one not in ds.data_vars] if only else []
+    require(not absent, f"{name} has no variables {absent}; it has {list(map(str, ds.data_vars))}")
+    bands = {one: ds[one] for one in rasters_in(ds, name, record, wanted)}
+    more = {one: _beside(band) for one, band in bands.items() if _beside(band)}
+    if more and (len(more) == len(bands) or set(more) & set(wanted)):
+        one = next(iter(set(more) & set(wanted)), next(iter(more)))
+        dims = more[one]
+        told = ", ".join(f"{d} ({n})" for d, n in dims.items())
+        first = next(iter(dims))
+        raise InputError(
+            f"{name}: {one} has values for each {told} beside the grid, but an area has one; "
+            f"select one, in Python with ds.isel({first}=0), or average, ds.mean({first!r}) (on "
+            f"the command line ncks -d {first},0 or ncra), or give a table with a row for each "
+            f"cell and period, {option('totals', 'FILE')} with {option('time', 'COLUMN')}: the "
+            "page on polygons says how")
+    if more:
+        record.note(f"{name}: left out {', '.join(more)}, which have more dimensions than the grid")
+    return {one: band if band.rio.crs or not ds.rio.crs else band.rio.write_crs(ds.rio.crs)
+            for one, band in bands.items() if one not in more}
+
+
+def _beside(band: xr.DataArray) -> dict[str, int]:
+    """Dimensions of more than one entry beside those of the grid."""
+    grid = axis_names(band)
+    return {str(d): n for d, n in band.sizes.items() if str(d) not in grid and n > 1}
+
+
+def _rectangles(grid: xr.DataArray, found: dict[str, xr.DataArray]):
+    """Cells with the values of all rasters, by their id."""
+    geopandas, shapely = package("geopandas", extra="geo"), package("shapely", extra="geo")
+    at = grid.rio.transform()
+    row, column = np.divmod(np.arange(grid.size), grid.shape[1])
+    # Every border once, so that neighbours share it to the last digit.
+    x = at.c + at.a * np.arange(grid.shape[1] + 1)
+    y = at.f + at.e * np.arange(grid.shape[0] + 1)
+    if grid.rio.crs.is_geographic:          # of a row of cells at a pole half lies beyond it
+        y = y.clip(-_POLE, _POLE)
+    ids = [f"row {r + 1}, column {c + 1}" for r, c in zip(row, column, strict=True)]
+    shapes = shapely.box(x[column], y[row + 1], x[column + 1], y[row])
+    return geopandas.GeoDataFrame(
+        {CELL: ids} | {name: band.values.ravel() for name, band in found.items()},
+        index=ids, geometry=shapes, crs=grid.rio.crs)

@@ -54,7 +54,7 @@ def weights_by_period(given: dict, periods: list[str], hole: str, options: Clean
             "leave out grid_of, or give weights on that covariate's pixels")
     # Where the polygons are, so that no more than their surroundings are read.
     near = extent_of(read_polygons(given["polygons"], Record(), crs=given["polygon_crs"],
-                                   layer=given["layer"]))
+                                   layer=given["layer"], nodata=given["nodata"]))
     found: dict[str, xr.DataArray] = {}
     for period in periods:
         path = str(given["weight"]).replace(hole, period)

@@ -77,8 +77,8 @@ def bag_polygons(
 
     Parameters
     ----------
-    polygons : geopandas.GeoDataFrame, str or Path
-        The areas with their values, or the path of a raster whose cells they are.
+    polygons : geopandas.GeoDataFrame, str, Path or raster
+        The areas with their values; of a raster they are its cells, see `workbench.grid_areas`.
     covariates : raster, sequence of rasters, or mapping of name to raster
         DataArrays, Datasets, or paths of GeoTIFF, VRT, NetCDF or Zarr, or of tables (CSV) with a
         row for each pixel: x, y and values. Without any the map follows place alone.
@@ -188,7 +188,7 @@ def bag_polygons(
 
     def areas_read(crs: str | None):
         found = read_areas(polygons, index_by(id, join), columns[0], options, record, crs, layer,
-                           columns[1])
+                           columns[1], nodata=nodata)
         return found if totals is None else joined(found, totals, join, encoding, options, record)
 
     areas, layers, coded, grid, within, people = None, {}, (), None, None, None

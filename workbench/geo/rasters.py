@@ -40,6 +40,7 @@ def read_rasters(
     variable: str | Sequence[str] | None = None,
     argument: str = "variable",
     within: Extent | None = None,
+    crs_argument: str = "raster_crs",
 ) -> dict[str, xr.DataArray]:
     """Read rasters by name.
 
@@ -63,6 +64,8 @@ def read_rasters(
         Name of the argument that ``variable`` came by, for messages.
     within : Extent, optional
         Where pixels are needed: of a large raster no more is read, see `workbench.geo.windows`.
+    crs_argument : str
+        Name of the argument that ``crs`` came by, for messages.
 
     Returns
     -------
@@ -105,7 +108,7 @@ def read_rasters(
             if name in rasters:
                 raise InputError(f"two rasters are named {name!r}; pass a mapping of name to "
                                  "raster")
-            rasters[name] = _clean(name, band, record, crs, nodata, marks, within)
+            rasters[name] = _clean(name, band, record, crs, nodata, marks, within, crs_argument)
     return rasters
 
 
@@ -214,7 +217,7 @@ def bands_of(array: xr.DataArray, name: str) -> list[tuple[str, xr.DataArray]]:
 
 def _clean(
     name: str, band: xr.DataArray, record: Record, crs: str | None, nodata: Nodata, marks: str,
-    within: Extent | None = None,
+    within: Extent | None = None, argument: str = "raster_crs",
 ) -> xr.DataArray:
     degrees = band.rio.crs is None and crs is None and in_degrees(band)
     band = band.rename({d: axis for d, axis in axis_names(band).items() if d != axis})
@@ -231,9 +234,9 @@ def _clean(
                     f"were taken as {DEGREES_CRS}", code="crs-missing", where=[name])
     if band.rio.crs is None:
         if crs is None:
-            crs = without_crs(f"raster {name!r} has", "raster_crs", name,
+            crs = without_crs(f"raster {name!r} has", argument, name,
                               np.array(band.rio.bounds()), within and within.crs)
-        band = band.rio.write_crs(usable_crs(crs, "raster_crs"))
+        band = band.rio.write_crs(usable_crs(crs, argument))
         record.note(f"raster {name!r} has no CRS: {crs} as given was assumed", code="crs-missing",
                     where=[name])
     check_degrees(f"raster {name!r}", band.rio.crs, np.array(band.rio.bounds()))

@@ -78,7 +78,7 @@ def polygon_places(
     (2, False)
     """
     record = Record()
-    areas = read_polygons(polygons, record, crs=polygon_crs, layer=layer)
+    areas = read_polygons(polygons, record, crs=polygon_crs, layer=layer, nodata=nodata)
     with without_warnings(DataWarning):     # of covariates alike all over: nothing is learnt
         ds = bag_polygons(
             areas.assign(**{_NONE: 0.0}), covariates, weight, _NONE, kind="continuous",

@@ -8,7 +8,6 @@ from pathlib import Path
 from workbench.checks import InputError, choose, option, package, reading, require, unreadable
 from workbench.geo.treatments import Record
 
-RASTERS = (".tif", ".tiff", ".vrt", ".asc", ".nc", ".nc4", ".img", ".grd")
 _POLYGONAL = ("Polygon", "Surface", "Unknown", "Geometry")
 
 
@@ -94,9 +93,6 @@ def _remedy(path: Path) -> str:
     suffix = path.suffix.lower()
     if path.is_dir():
         return "naming a file inside this directory"
-    if suffix in RASTERS:
-        return ("a file of polygons (.shp, .gpkg, .geojson): this is the name of a raster, which "
-                f"goes into {option('covariates')} or {option('weight')}")
     if suffix in (".csv", ".txt", ".tsv", ".xlsx", ".parquet"):
         return ("a file of polygons (.shp, .gpkg, .geojson): join the columns of this table to "
                 "one by their id, e.g. with geopandas.GeoDataFrame.merge")

@@ -93,7 +93,8 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
     _refuse(covariates, weight, options)
     record = Record()
     areas = read_polygons(polygons, record, crs=options.pop("polygon_crs", None),
-                          layer=options.pop("layer", None))
+                          layer=options.pop("layer", None), nodata=options.get("nodata"),
+                          columns=[c for c in (value, options.get("trials")) if c])
     if options.get("id") is not None:
         require_column(areas, options["id"], "id")
     ids = areas.index if options.get("id") is None else areas[options["id"]]

@@ -41,9 +41,9 @@ def check(
 
     Parameters
     ----------
-    data : polygons, xr.Dataset or str
-        Polygons as of `workbench.bag_polygons`; a bagged dataset; the name of one; or the path of
-        a bagged ``.nc``.
+    data : polygons, raster, xr.Dataset or str
+        Polygons as of `workbench.bag_polygons`, or with ``value`` a raster whose cells they are; a
+        bagged dataset; the name of one; or the path of a bagged ``.nc``.
     covariates, weight, value
         As of `workbench.bag_polygons`, where the data are polygons.
     parents : mapping, pd.Series, pd.DataFrame or path of a CSV or Parquet table, optional
@@ -86,10 +86,10 @@ def check(
     named = isinstance(data, str) and not Path(data).exists() and Path(data).suffix == ""
 
     def read() -> xr.Dataset:
-        if isinstance(data, xr.Dataset):
+        if value is None and isinstance(data, xr.Dataset):
             require(not options, f"a dataset has no options, got {', '.join(options)}")
             ds = data
-        elif isinstance(data, str | Path) and Path(data).suffix.lower() == ".nc":
+        elif value is None and isinstance(data, str | Path) and Path(data).suffix.lower() == ".nc":
             ds = geo.read(data)
         elif named:
             ds = datasets.load(data, **options)
