@@ -8,8 +8,10 @@ import shapely
 import xarray as xr
 
 import workbench as wb
-from tests.geo.test_polygons import CRS, areas, bagged, layers, people
+from tests.geo.test_polygons import CRS, areas, bagged, layers, people, raster
 from workbench.checks import InputError
+from workbench.geo.rasters import read_rasters
+from workbench.geo.treatments import Record
 
 
 def one_row(turn=lambda raster: raster):
@@ -57,6 +59,19 @@ def test_files_of_one_row_keep_its_height(tmp_path, suffix):
 def test_pixels_that_lie_nowhere_or_unevenly_are_refused(raster, said):
     with pytest.raises(InputError, match=said):
         bagged(weight=raster(people()))
+
+
+@pytest.mark.parametrize(("longitudes", "said"), [
+    (np.r_[0.5:5, 355.5:360], r"from 4.5 to 355.5, as they run from 0 to 360: take 360 off those "
+     r"above 180, as ds.assign_coords\(lon=\(ds.lon \+ 180\) % 360 - 180\).sortby"),
+    (np.r_[-179.5:-175, 175.5:180], r"as they lie on both sides of 180: add 360 to those below 0, "
+     r"as ds.assign_coords\(lon=ds.lon % 360\).sortby"),
+    (np.r_[0.5:5, 345.5:350], "uneven coordinates along x")])
+def test_longitudes_that_are_sorted_and_torn_are_said_to_be_that(longitudes, said):
+    whole = raster("height", np.ones((4, longitudes.size)), crs="EPSG:4326", cell=1.0,
+                   origin=(0.0, 50.0)).drop_vars("spatial_ref").assign_coords(x=longitudes)
+    with pytest.raises(InputError, match=said):
+        read_rasters(whole, Record(), crs="EPSG:4326")
 
 
 def test_pixels_without_coordinates_lie_where_the_transform_says():

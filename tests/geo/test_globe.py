@@ -8,6 +8,7 @@ import pytest
 import shapely
 
 from tests.geo.test_polygons import bagged, raster
+from workbench.bagging.findings import listing
 from workbench.checks import DataWarning, InputError
 from workbench.geo import bag_children
 
@@ -57,7 +58,8 @@ def test_a_cap_of_all_longitudes_is_taken_whole_and_reported_by_nobody():
     (world(0.0), box(-10, 40, 10, 50)),                 # on both sides of 0 on one from 0 to 360
     (world(0.0), box(-30, 40, -10, 50))])
 def test_areas_that_the_raster_has_one_turn_further_are_refused(grid, shape):
-    with pytest.raises(InputError, match="n0.*one turn further; .*ogr2ogr -wrapdateline"):
+    with pytest.raises(InputError, match="n0.*one turn further; .*360 taken off longitudes above "
+                                         "180: .* ogr2ogr -wrapdateline"):
         weights(grid, shape, box(20, 40, 40, 50))
 
 
@@ -123,3 +125,19 @@ def test_memory_grows_with_the_corners_of_an_outline_alone():
         tracemalloc.stop()
     assert found[0] == pytest.approx(rough.area / 4, rel=1e-2)
     assert peak < 30 * 3.2e6                    # thirty times what the corners take
+
+
+@pytest.mark.parametrize(("west", "east", "said"), [
+    (250.0, -110.0, "polygons' longitudes run from 0 to 360.*take 360 off those above 180"),
+    (-110.0, 250.0, r"raster's longitudes run from 0 to 360.*take 360 off the raster's above 180, "
+     r"by ds.assign_coords\("),
+    (-110.0, 10.0, "One of them states a wrong CRS, or they are of different places")])
+def test_areas_and_rasters_wholly_apart_are_a_turn_apart_or_elsewhere(west, east, said):
+    grid = raster("height", np.ones((10, 10)), crs="EPSG:4326", origin=(east, 45.0), cell=1.0)
+    areas = frame(box(west, 38, west + 3, 42), box(west + 3, 38, west + 8, 42))
+    with pytest.raises(InputError, match=said):
+        bagged(areas, grid, (0 * grid + 1).rename("people"))
+    with listing() as found:
+        with pytest.raises(InputError):
+            bagged(areas, grid, (0 * grid + 1).rename("people"))
+    assert ("another-turn" if "360" in said else "apart") in [one.code for one in found]

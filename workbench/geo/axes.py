@@ -11,7 +11,8 @@ import xarray as xr
 
 from workbench.bagging.grids import UNEVEN
 from workbench.bagging.warping import RESAMPLING
-from workbench.checks import package, require
+from workbench.checks import InputError, package, require
+from workbench.geo.globe import TO_180, TO_360, TURN, to_180
 
 _AXES = (("y", -1), ("x", 1))       # with the direction in which coordinates grow
 
@@ -114,12 +115,38 @@ def check_even(name: str, along: np.ndarray, axis: str) -> None:
     missing = int((~np.isfinite(along)).sum())
     require(missing == 0, f"raster {name!r} has {missing} coordinates along {axis} that are no "
             "numbers; correct them")
+    off, step = _off_even(along)
+    if step > 0 and off.max() <= UNEVEN * step:
+        return
+    if axis == "x":
+        _refuse_torn(name, along)
+    raise InputError(
+        f"raster {name!r} has uneven coordinates along {axis}: {along[off.argmax()]:.6g} lies "
+        f"{off.max():.3g} off even steps of {step:.6g}; interpolate it to a regular grid first, "
+        "e.g. with raster.interp, and join longitudes that are split in two, e.g. with "
+        "raster.sortby")
+
+
+def _off_even(along: np.ndarray) -> tuple[np.ndarray, float]:
+    """How far each coordinate lies off even steps, and the step."""
     off = np.abs(along - np.linspace(along[0], along[-1], along.size))
-    step = abs(along[-1] - along[0]) / (along.size - 1)
-    require(step > 0 and off.max() <= UNEVEN * step, f"raster {name!r} has uneven coordinates "
-            f"along {axis}: {along[off.argmax()]:.6g} lies {off.max():.3g} off even steps of "
-            f"{step:.6g}; interpolate it to a regular grid first, e.g. with raster.interp, and "
-            "join longitudes that are split in two, e.g. with raster.sortby")
+    return off, abs(along[-1] - along[0]) / (along.size - 1)
+
+
+def _refuse_torn(name: str, along: np.ndarray) -> None:
+    """Refuse longitudes that are even once those beyond half a turn are turned, and say which."""
+    if np.abs(along).max() > TURN:
+        return
+    for turned, found, what in (
+            (TO_180, to_180(along), f"run from 0 to {TURN:g}: take {TURN:g} off those above 180"),
+            (TO_360, along % TURN, f"lie on both sides of 180: add {TURN:g} to those below 0")):
+        found = np.sort(found)
+        off, step = _off_even(found)
+        if step > 0 and off.max() <= UNEVEN * step:
+            gap = np.abs(np.diff(along)).argmax()
+            raise InputError(
+                f"raster {name!r} has a gap in its longitudes, from {along[gap]:.6g} to "
+                f"{along[gap + 1]:.6g}, as they {what}, as {turned} does")
 
 
 def _of_one(name: str, axis: str, centre: float, first: float, step: float) -> float:

@@ -10,7 +10,11 @@ import xarray as xr
 from workbench.bagging.findings import WARNING, refuse
 from workbench.geo.treatments import Record
 
-_TURN, _HALF, _ROUNDING = 360.0, 180.0, 1e-6        # degrees
+TURN, _HALF, _ROUNDING = 360.0, 180.0, 1e-6         # degrees
+# What writes longitudes anew, of NetCDF in Python: gdalwarp tears rasters that it does not know.
+TO_180 = "ds.assign_coords(lon=(ds.lon + 180) % 360 - 180).sortby('lon')"
+TO_360 = "ds.assign_coords(lon=ds.lon % 360).sortby('lon')"
+_RASTER = f"{TO_180} or gdalwarp -t_srs EPSG:4326 --config CENTER_LONG 0"
 _LONGEST = 1.0          # degree: edges are straight on a map, so long ones are cut before another
 
 
@@ -36,18 +40,52 @@ def check_turns(areas, grid: xr.DataArray, record: Record) -> None:
     left, _, right, _ = grid.rio.bounds()
     slack = 0.01 * abs(float(grid.rio.resolution()[0]))         # rounding
     west, east = areas.geometry.bounds[["minx", "maxx"]].to_numpy().T
-    turned = (((west < left - slack) & (west + _TURN < right - slack))
-              | ((east > right + slack) & (east - _TURN > left + slack)))
+    turned = (((west < left - slack) & (west + TURN < right - slack))
+              | ((east > right + slack) & (east - TURN > left + slack)))
     if turned.any():
         names = areas.index[turned]
         refuse(f"{len(names)} areas (first: {names[:3].tolist()}) reach beyond the longitudes of "
                f"the weight raster, {left:.6g} to {right:.6g}, which has these places one turn "
                "further",
-               "write both from -180 to 180 with areas cut at 180: gdalwarp -t_srs EPSG:4326 "
-               "--config CENTER_LONG 0, ogr2ogr -wrapdateline", code="another-turn",
-               where=names, count=len(names))
+               "write both from -180 to 180, with 360 taken off longitudes above 180: rasters by "
+               f"{_RASTER}, areas, cut at 180, by ogr2ogr -wrapdateline",
+               code="another-turn", where=names, count=len(names))
     note_wide(areas, "areas", "are taken to reach around it",
               "they take pixels of all longitudes between", record)
+
+
+def to_180(longitudes: np.ndarray) -> np.ndarray:
+    """Longitudes from -180 to 180."""
+    return (longitudes + _HALF) % TURN - _HALF
+
+
+def a_turn_apart(areas, grid: xr.DataArray) -> str:
+    """What to do where areas meet a raster only after a turn of 360 degrees; empty if never.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        In the CRS of the grid, none of which touches it.
+    grid : xr.DataArray
+        A raster.
+
+    Returns
+    -------
+    str
+    """
+    if not areas.crs.is_geographic:
+        return ""
+    left, bottom, right, top = grid.rio.bounds()
+    west, south, east, north = areas.geometry.bounds.to_numpy().T
+    across = (south < top) & (north > bottom)
+    if (across & (west - TURN < right) & (east - TURN > left)).any():
+        return ("The polygons' longitudes run from 0 to 360, the raster's from -180 to 180: take "
+                "360 off those above 180, such as areas.translate(-360), or of cells of a raster "
+                f"{TO_180}")
+    if (across & (west + TURN < right) & (east + TURN > left)).any():
+        return ("The raster's longitudes run from 0 to 360, the polygons' from -180 to 180: take "
+                f"360 off the raster's above 180, by {_RASTER}")
+    return ""
 
 
 def note_wide(areas, what: str, told: str, effect: str, record: Record) -> None:
@@ -102,13 +140,13 @@ def centroids(areas) -> tuple[np.ndarray, np.ndarray]:
         if turned.bounds[2] - turned.bounds[0] < _HALF and not _around(_steps(shapes[row])).any():
             shapes[row] = turned
     x, y = shapely.get_coordinates(shapely.centroid(shapes)).T
-    last = _TURN if east.max() > _HALF + _ROUNDING else _HALF
-    return np.where(x > last, x - _TURN, x), y
+    last = TURN if east.max() > _HALF + _ROUNDING else _HALF
+    return np.where(x > last, x - TURN, x), y
 
 
 def _turned(middle: float, corners: np.ndarray) -> np.ndarray:
     """Corners (corner, 2) of which those west of the middle are one turn further east."""
-    return corners + np.column_stack([_TURN * (corners[:, 0] < middle), np.zeros(len(corners))])
+    return corners + np.column_stack([TURN * (corners[:, 0] < middle), np.zeros(len(corners))])
 
 
 def projected(areas, crs: object):
@@ -158,4 +196,4 @@ def _steps(shape) -> np.ndarray:
 
 def _around(steps: np.ndarray) -> np.ndarray:
     """Which of them are a whole turn, as of a cap of all longitudes."""
-    return steps >= _TURN - 1e-9
+    return steps >= TURN - 1e-9

@@ -7,7 +7,7 @@ import xarray as xr
 
 from workbench.bagging.findings import WARNING, refuse
 from workbench.checks import InputError, NothingLeft, option
-from workbench.geo.globe import check_turns, projected
+from workbench.geo.globe import a_turn_apart, check_turns, projected
 from workbench.geo.shapes import CORRECT_CRS, extent, named
 from workbench.geo.treatments import CleaningOptions, Record
 
@@ -50,8 +50,9 @@ def onto(areas, grid: xr.DataArray, options: CleaningOptions, record: Record):
     if not touching(areas, grid).any():
         what = (f"none of the {len(areas)} areas touches the weight raster: "
                 f"{_both(given, areas, grid)}")
-        refuse(what, _guess(given, grid), code="apart", where=["polygons", "weight"], joint=". ",
-               count=len(areas), error=NothingLeft)
+        turn = a_turn_apart(areas, grid)
+        refuse(what, turn or _guess(given, grid), code="another-turn" if turn else "apart",
+               where=["polygons", "weight"], joint=". ", count=len(areas), error=NothingLeft)
         raise InputError(what)              # nor can a check go on
     check_turns(areas, grid, record)
     return areas
@@ -148,12 +149,5 @@ def _guess(given, grid: xr.DataArray) -> str:
         if crs.is_projected and (np.abs(bounds) <= (360, 90, 360, 90)).all():
             return (f"The coordinates of the {what} look like degrees, not those of {named(crs)}: "
                     f"{CORRECT_CRS}")
-    if grid.rio.crs.is_geographic and grid.rio.bounds()[2] > 180.5:
-        return ("The raster's longitudes run from 0 to 360: turn them, e.g. with "
-                "gdalwarp -t_srs EPSG:4326 --config CENTER_LONG 0")
-    if given.crs.is_geographic and given.total_bounds[2] > 180.5:
-        return ("The polygons' longitudes run from 0 to 360, the raster's from -180 to 180: take "
-                "360 off those above 180, such as areas.translate(-360), or of cells of a raster "
-                "ds.assign_coords(lon=(ds.lon + 180) % 360 - 180).sortby('lon')")
     return ("One of them states a wrong CRS, or they are of different places: compare both in "
             f"QGIS, and where a CRS is wrong {CORRECT_CRS}")
