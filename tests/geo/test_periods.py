@@ -93,6 +93,7 @@ def test_dates_are_years_and_gaps_are_gaps():
     (lambda t: t, {"time": "month"}, r"lacks columns \['month'\]"),
     (lambda t: t, {"totals": None}, "a table with a row for each area and period"),
     (lambda t: t.assign(cases="many"), {}, "does not hold numbers"),
+    (lambda t: t.assign(cases="<5"), {}, "'<5' .* have a bound .* changes with another$"),
     (lambda t: t.assign(tested=1), {"trials": "tested"}, "more positives than trials"),
     (lambda t: t, {"covariates": [height().rename("time")]}, "a covariate is called 'time'"),
 ])

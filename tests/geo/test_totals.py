@@ -8,6 +8,7 @@ import xarray as xr
 import workbench as wb
 from tests.geo.files import areas, height, kit, mapped, people, refusal, table
 from workbench import geo
+from workbench.bagging.findings import listing
 from workbench.checks import InputError
 from workbench.geo.ids import refuse_two_ways
 
@@ -87,7 +88,8 @@ def test_zeros_are_advised_where_they_make_ids_alike(given, of_areas, how):
 WRITTEN = [("0,94", r"'0,94' has decimal commas: write points, or .*read_csv\(FILE, decimal=','\)"),
            ("1.234,5", "'1.234,5' has decimal commas"), ("12.5%", "'12.5%' has percent signs: rem"),
            ("12,5 %", "'12,5 %' has percent signs"), ("1,234", "'1,234' has thousands separators"),
-           ("< 5", "'< 5' has a bound for a number.*write a number below the bound")]
+           ("< 5", "'< 5' has a bound for a number.*rates are too high; write a number below the "
+            "bound.*pass missing_value='drop', and map these areas from the others by --at-poly")]
 
 
 @pytest.mark.parametrize(("entry", "said"), WRITTEN)
@@ -97,6 +99,24 @@ def test_numbers_written_otherwise_are_told_how_of_a_table(entry, said):
         bagged(written, "rate")
     with pytest.raises(InputError, match="'0,9' and 15 others have decimal commas"):
         bagged(table().assign(rate="0,9"), "rate")
+
+
+def test_areas_without_a_value_are_said_to_be_mapped_from_the_others():
+    empty = table().assign(cases=[np.nan, np.nan, *range(3, 17)])
+    ds = bagged(empty, missing_value="drop")
+    assert "2 areas without a value were dropped; they can be mapped from the others" in (
+        ds.treatments)
+    places = wb.polygon_places(areas(), height(), people(), id="code")     # the route that is named
+    assert {"01001", "01002"} <= set(places["bag"].values) and ds.sizes["bag"] == 14
+    assert not any("suppressed" in one for one in effects(empty, kind="continuous"))
+    assert any("rates of the map without them are too high" in one for one in effects(empty))
+
+
+def effects(totals, **options) -> list[str]:
+    """What a check says of missing values that will happen."""
+    with listing() as found:
+        bagged(totals, **options)
+    return [one.effect for one in found if one.code == "value-missing"]
 
 
 def test_what_has_no_partner_may_be_left_out():

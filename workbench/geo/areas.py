@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench import schema
-from workbench.bagging.findings import WARNING, counted, is_listing, refuse
+from workbench.bagging.findings import STOPS, WARNING, counted, is_listing, refuse
 from workbench.bagging.sanity import truth_values
 from workbench.checks import choose, option, package, require
 from workbench.checks.errors import NothingLeft
@@ -20,6 +20,9 @@ from workbench.geo.ids import as_text
 from workbench.geo.shapes import repaired, usable_crs, without_crs
 from workbench.geo.treatments import CleaningOptions, Record
 from workbench.geo.vectors import open_polygons
+
+_SUPPRESSED = ("where small counts were suppressed these are the low ones, and rates of the map "
+               "without them are too high")
 
 
 def read_polygons(
@@ -143,7 +146,7 @@ def read_areas(
 
 def usable_values(
     values: np.ndarray, labels: np.ndarray, kind: str, treatments: CleaningOptions, record: Record,
-    what: str = "area",
+    what: str = "area", again: str = "",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the values to use and the mask of the entries that are kept.
 
@@ -159,6 +162,8 @@ def usable_values(
         Receives what was done.
     what : str
         What messages call one of them.
+    again : str
+        How those without a value can be mapped all the same, to be said where they are dropped.
 
     Returns
     -------
@@ -180,13 +185,15 @@ def usable_values(
         about = {"code": "value-missing", "where": labels[~kept], "count": count}
         if treatments.missing_value == "error":
             refuse(f"{count} {what}s have no value (first: {first})",
-                   f"pass {option('missing_value', 'drop')} to leave them out", **about)
+                   f"pass {option('missing_value', 'drop')} to leave them out", **about,
+                   effect=STOPS + (f"; {_SUPPRESSED}" if kind == "count" else ""))
         if not kept.any():
             raise NothingLeft(f"none of the {kept.size} {what}s has a value; there is nothing to "
                               "learn from: is this the right column?")
         if treatments.missing_value == "drop":
-            record.note(f"{count} {what}s without a value were dropped", severity=WARNING, **about,
-                        effect="they are not on the map", fix="fill in their values")
+            effect = "they are not on the map" + (f"; {_SUPPRESSED}" if kind == "count" else "")
+            record.note(f"{count} {what}s without a value were dropped{again and '; '}{again}",
+                        severity=WARNING, **about, effect=effect, fix="fill in their values")
     if kind == "continuous":
         return values, kept
     negative = kept & (values < 0)
@@ -214,7 +221,8 @@ def usable_values(
 
 
 def value_column(
-    areas, name: str, kind: str, treatments: CleaningOptions, record: Record, what: str = "area"
+    areas, name: str, kind: str, treatments: CleaningOptions, record: Record, what: str = "area",
+    again: str = "",
 ) -> tuple[np.ndarray, np.ndarray]:
     """The usable values of a column, and the mask of the areas that are kept: `usable_values`.
 
@@ -224,7 +232,7 @@ def value_column(
         Indexed by id.
     name : str
         The column.
-    kind, treatments, record, what
+    kind, treatments, record, what, again
         As of `usable_values`.
 
     Returns
@@ -237,4 +245,5 @@ def value_column(
     numbers = numeric_column(areas, name, "value")
     if areas[name].map(lambda entry: isinstance(entry, bool | np.bool_)).any():
         record.suspect(replace(truth_values(f"column {name!r} holds"), where=(name,)))
-    return usable_values(numbers, areas.index.to_numpy(), kind, treatments, record, what)
+    return usable_values(numbers, areas.index.to_numpy(), kind, treatments, record, what,
+                         again)

@@ -7,13 +7,19 @@ from collections.abc import Mapping
 import numpy as np
 
 from workbench.bagging.findings import is_listing, refuse, suspicious
-from workbench.checks import InputError, meant, package, require
+from workbench.checks import InputError, meant, option, package, require
 from workbench.geo.treatments import Record
 
 _THOUSANDS = r"-?[1-9]\d{0,2}([,.'\s]\d{3})+"      # 12,345 and the like
 _COMMAS = r"-?(\d*|\d{1,3}([.'\s]\d{3})+),\d+"         # 0,94 or 1.234,5
 _CODE = r"0\d+"
 _BOUND = r"[<≤]\s*\d+(?:[.,]\d+)?"
+# Entries below a bound are the low ones: without them the others tell of higher rates.
+_SUPPRESSED = (
+    "leaving these areas out makes a map of the higher counts alone, whose rates are too high; "
+    "write a number below the bound, such as half of it, and see how the map changes with another")
+_MAPPED = (". Or leave the entries empty, pass {drop}, and map these areas from the others by "
+           "--at-polygons, in Python fit.to_dataset(workbench.polygon_places(...))")
 _PERCENT = r"-?\d+([.,]\d+)?\s*%"
 
 
@@ -85,7 +91,7 @@ def floats(column, name: str) -> np.ndarray:
     try:
         return column.astype(float).to_numpy()
     except (TypeError, ValueError) as error:
-        what, hint = f"{name} does not hold numbers: {error}", _hint(column)
+        what, hint = f"{name} does not hold numbers: {error}", hint_of(column)
         numbers = numbers_in(column)
         if is_listing() and not np.isnan(numbers).all():    # else there is nothing to go on with
             wrong = np.isnan(numbers) & column.notna().to_numpy()
@@ -95,15 +101,27 @@ def floats(column, name: str) -> np.ndarray:
         raise InputError(f"{what}; {hint}" if hint else what) from error
 
 
-def _hint(column) -> str:
-    """How numbers in text are written, and what to do; empty where that cannot be seen."""
+def hint_of(column, areas: bool = True) -> str:
+    """How numbers in text are written, and what to do; empty where that cannot be seen.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        Numbers, some of them as text.
+    areas : bool
+        Whether a row is an area, and not one of its periods, which no other region has.
+
+    Returns
+    -------
+    str
+    """
+    mapped = _MAPPED.format(drop=option("missing_value", "drop")) if areas else ""
     text = column[column.notna()].astype(str).str.strip()
     thousands = text.str.fullmatch(_THOUSANDS)
     for told, remedy, which in (
             ("percent signs", "remove them", text.str.fullmatch(_PERCENT)),
-            ("a bound for a number, as small counts that are suppressed do", "leaving these areas "
-             "out makes a map of the higher counts alone; write a number below the bound, such as "
-             "half of it, and see how the map changes with another", text.str.fullmatch(_BOUND)),
+            ("a bound for a number, as small counts that are suppressed do",
+             _SUPPRESSED + mapped, text.str.fullmatch(_BOUND)),
             ("decimal commas", "write points, or read the table with pandas.read_csv(FILE, "
              "decimal=',')", text.str.fullmatch(_COMMAS) & ~thousands),
             ("thousands separators", "remove them", thousands)):

@@ -16,6 +16,7 @@ from workbench.bagging.findings import counted
 from workbench.bagging.tables import as_numbers, numbers_of, require_columns
 from workbench.checks import DataWarning, InputError, choose, option, require, without_warnings
 from workbench.geo.areas import usable_values
+from workbench.geo.attributes import hint_of
 from workbench.geo.period_weights import changes, mean_weight, weighed, weights_by_period
 from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
 from workbench.geo.totals import survey_errors, table_with_ids
@@ -217,8 +218,9 @@ def _text(period: object) -> str:
 def _numbers(frame: pd.DataFrame, value: str, name: str) -> np.ndarray:
     numbers = as_numbers(frame[value])
     text = np.isnan(numbers) & frame[value].notna().to_numpy()
+    hint = hint_of(frame[value][text], areas=False) if text.any() else ""
     require(not text.any(), f"column {value!r} of {name} does not hold numbers (first: "
-            f"{frame[value][text].iloc[:1].tolist()})")
+            f"{frame[value][text].iloc[:1].tolist()}){hint and '; '}{hint}")
     return numbers
 
 

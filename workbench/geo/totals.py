@@ -15,6 +15,9 @@ from workbench.geo.attributes import numeric_column, require_column
 from workbench.geo.ids import plain, refuse_two_ways
 from workbench.geo.treatments import CleaningOptions, Record
 
+_AGAIN = ("they can be mapped from the others: give all polygons as those of another region, "
+          "--at-polygons, in Python fit.to_dataset(workbench.polygon_places(...))")
+
 
 def joined(areas, totals: object, join: str | None, encoding: str | None,
            options: CleaningOptions, record: Record):
@@ -202,7 +205,7 @@ def positives(areas, value: str, trials: str | None, kind: str, options: Cleanin
         If a number of trials is missing, negative or not whole, or below the positives.
     """
     require_joined(areas, value, "value", totals, join)
-    values, kept = value_column(areas, value, kind, options, record)
+    values, kept = value_column(areas, value, kind, options, record, again=_AGAIN)
     if trials is None:
         return values, kept
     require_joined(areas, trials, "trials", totals, join)
