@@ -42,6 +42,7 @@ WHY = {
                            "billionth of a pixel is rounding"),
     "geo/derived.py": (1, ENDS),
     "geo/globe.py": (1, SIZE),
+    "geo/grid_areas.py": (1, "edges of cells at a pole"),
     "geo/grids.py": (1, "edges of pixels at a pole"),
     "geo/overlay.py": (2, "coverage in single precision; of two lower bounds the greater"),
     "geo/parent_values.py": (1, SIZE),
