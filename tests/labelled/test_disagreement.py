@@ -65,6 +65,19 @@ def test_unbiased_sources_agree_and_biased_ones_do_not(seed):
     assert low.level == pytest.approx(3.0, abs=4 * low.level_error)
 
 
+@pytest.mark.parametrize("level", [0.0, 5.0])
+def test_sources_along_a_line_whose_other_coordinate_never_changes(level):
+    """As in a small part of a city, whose stations lie in one street."""
+    along = np.linspace(0, 10, 60)
+    places = np.stack([along, np.full(60, level)], -1)
+    value = np.sin(along)
+    means = value.reshape(20, 3).mean(1)
+    for offset, count in ((0.0, 0), (2.0, 1)):
+        given = {"stations": bagged(places, np.arange(60), value + offset),
+                 "satellite": bagged(places, np.repeat(np.arange(20), 3), means)}
+        assert len(found(given)) == count
+
+
 def test_a_source_that_shows_changes_reduced_is_found_either_way_round():
     strong = sources(1, scale=0.3, offset=7.0, swing=5.0)
     swapped = dict(reversed(strong.items()))

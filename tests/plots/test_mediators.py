@@ -61,7 +61,9 @@ def test_shares_of_bags_and_of_targets_each_sum_to_one():
     assert sorted(map(len, rugs)) == [12, 30]
 
 
-@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
+# the mediators are drawn at random, so that they say nothing of the values
+@pytest.mark.filterwarnings("ignore:the mediators hardly tell:workbench.checks.FitWarning",
+                            "ignore::workbench.checks.ConvergenceWarning")
 def test_targets_beyond_the_bags_are_counted_and_marked_as_the_models_count_them():
     bags, targets = parts(["height", "snow"], shift=2.0)
     drawn = list(mediators(bags, targets))

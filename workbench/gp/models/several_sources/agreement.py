@@ -186,7 +186,7 @@ def _steps(x: np.ndarray, of: np.ndarray, count: int) -> np.ndarray:
         elif len(values) > 1 and len(values) <= count / 2:
             out[axis] = np.median(np.diff(values))
         else:
-            out[axis] = 1e-9 * max(np.ptp(values), 1e-300)
+            out[axis] = 1e-9 * (np.ptp(values) or np.abs(values).max() or 1.0)
     return out
 
 

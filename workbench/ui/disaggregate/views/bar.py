@@ -97,7 +97,8 @@ class Numbers(Readout):
 
     def _numbers(self, *events) -> None:
         store, answer, scene = self.store, self.store.answer, self.store.scene
-        self.cost.visible = answer is not None
+        if answer is None:
+            self.cost.visible = False
         if scene is None:
             return
         if answer is None:
@@ -117,7 +118,8 @@ class Numbers(Readout):
         ) + (messages.adds_up(float(answer.mean @ weight), float(scene.data["value"].sum()),
                               includes) if counts_add_up(scene.data) else "")
         stands_in = answer.kind == "start" and answer.spec.model == AUTO
-        self.cost.param.update(
+        self.cost.param.update(             # at once, or an empty chip moves what is beside it
+            visible=True,
             label=messages.badge(answer.exact, "stand-in" if stands_in else answer.kind,
                                  answer.seconds, len(answer.history), includes),
             color={"learnt": "success", "stopped": "warning"}.get(answer.kind, "default"))

@@ -25,7 +25,7 @@ NARROW = 620                # pixels below which maps stand below each other, an
 WORTH = 0.6                 # share of their size that maps give up at most for docked charts
 LOOSE = {"max-height": "none", "min-width": "0"}
 ABOVE, LEAST = 425, 250                 # pixels that are not map, least height of a map
-FACTS = 36                  # pixels of the line of facts, which comes with the map
+FACTS = 44                  # pixels of two lines of facts, which come with the map
 BETWEEN, GAP = 30, 16       # pixels between maps below each other, and beside docked charts
 
 

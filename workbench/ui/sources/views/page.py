@@ -101,19 +101,21 @@ class Numbers(Readout):
         self._work()
 
     def _numbers(self, *events) -> None:
-        store, state = self.store, self.store.state
-        on_line = state.tab == LINE
+        store, hour = self.store, self.store.city.hour
+        on_line = store.state.tab == LINE
         self.intervals.visible = not on_line
-        self.cost.visible = on_line and store.answer is not None
-        self.verdict.visible = self.cost.visible or (not on_line and store.city.hour is not None)
+        if not on_line or store.answer is None:
+            self.cost.visible = False
+        if (store.answer if on_line else hour) is None:
+            self.verdict.visible = False
+        # chips come with their labels: an empty one moves what is beside it
         if on_line and store.answer is not None:
-            answer, designs = store.answer, state.designs
+            answer, designs = store.answer, store.state.designs
             self.text.text = messages.line_headline(answer.scores, answer.weight, store.estimate)
             self.judge(messages.verdict(answer.scores, any(d.copied for d in designs),
                                         any(d.biased for d in designs)))
-            self.cost.label = messages.cost(answer.milliseconds)
+            self.cost.param.update(label=messages.cost(answer.milliseconds), visible=True)
         elif not on_line:
-            hour = store.city.hour
             self.text.text = messages.ABOUT["city"] if hour is None else _of_city(hour)
             if hour is not None:
                 self.judge(messages.city_verdict(hour.fitted))
