@@ -1,4 +1,4 @@
-"""Area effect and nugget: posteriors at individuals and simulated totals against brute force."""
+"""Area effect and nugget: posteriors of individuals against brute force or one Gaussian."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from scipy import stats
 from tests.gp import made
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.models.vbagg import draws
-from workbench.gp.models.vbagg.model import VBAgg
+from workbench.gp.models.vbagg.model import CentrePointGP, VBAgg
 
 GIVEN = {"mean": 1.0, "rbf.variance": 0.25, "rbf.lengthscale": 1.0}
 
@@ -183,3 +183,81 @@ def test_total_of_a_known_area_of_one_event_is_the_posterior_mean():
     exact = (shares * 4 * np.exp(f + a)).sum() / shares.sum()
     got = float(fit.over(source.bags, torch.tensor([0]), area_effect=True).mean)
     assert got == pytest.approx(exact, rel=0.04)
+
+
+def dense(fit, source):
+    """Mean and covariance of f and of f + nugget, given values of bags, by one large Gaussian."""
+    state, bags = fit.state, source.bags
+    with torch.no_grad():
+        gram = state.field.prior(state.x, state.x).numpy()
+        noise, own = state.noise().numpy(), float(state.nugget_variance)
+    operator = np.zeros((bags.count, len(bags.x)))
+    members, weight = bags.membership.numpy(), bags.weight.numpy()
+    operator[members, np.arange(len(members))] = weight
+    if source.aggregation == "mean":
+        operator /= operator.sum(1, keepdims=True)
+    whole = gram + own * np.eye(len(gram))
+    gain = whole @ operator.T @ np.linalg.inv(operator @ whole @ operator.T + np.diag(noise))
+    left = source.targets.value.numpy() - float(state.field.mean) * operator.sum(1)
+    return operator, float(state.field.mean) + gain @ left, whole - gain @ operator @ whole
+
+
+@pytest.mark.parametrize("aggregation", ["mean", "sum"])
+@pytest.mark.parametrize("noise", ["constant", "size", "area"])
+@pytest.mark.parametrize("unit", [1.0, 1e-7])
+def test_nuggets_of_normal_values_are_given_the_values_exactly(aggregation, noise, unit):
+    made_bags = made.bags((3, 5, 1, 4, 8), seed=3)
+    source = made.continuous(made_bags, aggregation, noise=0.3)
+    source = Source(made_bags, Targets(unit * source.targets.value), aggregation, "continuous")
+    given = {"mean": unit, "rbf.variance": 0.5 * unit**2, "rbf.lengthscale": 1.0,
+             "nugget.std": 0.4 * unit, "noise.variance": 0.05 * unit**2}
+    fit = VBAgg(kernel="rbf", likelihood="normal", link="identity", nugget=0.4 * unit,
+                noise=noise, inducing=40).condition(source, given)
+    operator, mean, covariance = dense(fit, source)
+    everywhere = torch.arange(5)
+    individuals = fit.at(made_bags, everywhere, area_effect=True)
+    np.testing.assert_allclose(individuals.mean / unit, mean / unit, atol=2e-5)
+    np.testing.assert_allclose(individuals.std, np.sqrt(np.diag(covariance)), rtol=2e-5)
+    whole = fit.over(made_bags, everywhere, area_effect=True)
+    np.testing.assert_allclose(whole.mean / unit, operator @ mean / unit, atol=2e-5)
+    np.testing.assert_allclose(
+        whole.std, np.sqrt(np.diag(operator @ covariance @ operator.T)), rtol=2e-5)
+    drawn = fit.draw_rates(made_bags, everywhere, 40_000, 1).numpy()
+    size = np.sqrt(np.diag(covariance))
+    np.testing.assert_allclose(drawn.mean(0), mean, atol=5 * size.max() / 200)
+    np.testing.assert_allclose(np.cov(drawn.T) / np.outer(size, size),
+                               covariance / np.outer(size, size), atol=0.03)
+    totals = fit.draw_totals(made_bags, everywhere, 1_000, 1).numpy()
+    np.testing.assert_allclose(totals, fit.draw_rates(
+        made_bags, everywhere, 1_000, 1).numpy() @ operator.T, rtol=1e-9, atol=1e-9 * unit)
+
+
+def test_nuggets_of_normal_values_keep_their_prior_where_no_value_is_known():
+    source = made.continuous(made.bags((3, 5, 1, 4), seed=3))
+    fit = VBAgg(kernel="rbf", likelihood="normal", link="identity", nugget=0.4,
+                inducing=40).condition(source, {
+                    "mean": 1.0, "rbf.variance": 0.5, "rbf.lengthscale": 1.0, "nugget.std": 0.4,
+                    "noise.variance": 0.05})
+    bags, some = source.bags, torch.tensor([0, -1, 2, -1])
+    prior, given = fit.at(bags), fit.at(bags, some, area_effect=True)
+    known = some[bags.membership] >= 0
+    np.testing.assert_array_equal(given.mean[~known], prior.mean[~known])
+    np.testing.assert_allclose(given.std[~known], prior.std[~known], rtol=1e-12)
+    assert (given.std[known] < 0.999 * prior.std[known]).all()
+    latent = fit.latent(bags)
+    np.testing.assert_allclose(prior.variance, latent.variance + 0.16, rtol=1e-12)
+    # the summands say the same: f, and what each has of its own
+    parts = fit.components(bags, known=some)
+    np.testing.assert_allclose(sum(part.mean for part in parts.values()), given.mean, rtol=1e-9)
+    assert fit.knows_totals(some) and not fit.knows_totals(torch.full((4,), -1))
+
+
+def test_a_nugget_of_centres_is_no_individuals_own():
+    """It is one for all individuals of an area, in the model and in what it predicts."""
+    source = made.continuous(made.bags((3, 5, 1, 4), seed=3))
+    fit = CentrePointGP(kernel="rbf", likelihood="normal", link="identity", nugget=0.4).condition(
+        source, {"mean": 1.0, "rbf.variance": 0.5, "rbf.lengthscale": 1.0, "nugget.std": 0.4,
+                 "noise.variance": 0.05})
+    trained = torch.arange(4)
+    assert not fit.knows_totals(trained)
+    np.testing.assert_array_equal(fit.at(source.bags, trained, True).std, fit.at(source.bags).std)

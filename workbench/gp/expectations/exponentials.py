@@ -23,7 +23,8 @@ def gaussian(view: ProjectedData, mean: Tensor, covariance: Tensor) -> BagMoment
     rows = operator.rows(view.projection.features)
     explained = ((rows @ covariance) * rows).sum(1)
     residual = operator(view.residual.times(a))
-    return BagMoments(operator(view.projection.offset) + rows @ mean, residual + explained)
+    return BagMoments(operator(view.projection.offset) + rows @ mean, residual + explained,
+                      effect_variance=effect_variance(view, a))
 
 
 def moment(view: ProjectedData, mean: Tensor, covariance: Tensor) -> BagMoments:

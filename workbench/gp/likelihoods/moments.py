@@ -37,8 +37,8 @@ class BagMoments:
     log_mean : Tensor (B,), optional
         E log η by a named bound or approximation; None under the identity link.
     effect_variance : Tensor (B,), optional
-        Prior variance of the bag's iid effect (area effect and nugget) on log η, whose mean is
-        zero; None without either.
+        Prior variance of the bag's iid effect (area effect and nugget) on log η, under the identity
+        link on η itself, whose mean is zero; None without either.
     log_variance : Tensor (B,) or callable, optional
         Var log η; by default that of the log-normal with this mean and variance.
     inverse_bounds : callable returning two Tensors (B,), optional

@@ -123,7 +123,7 @@ def _miss(fit) -> tuple[float, float]:
     mean, spread = moments.mean, state.likelihood.total_variance(moments)
     if spread is None:
         return 0.0, 0.0
-    if moments.effect_variance is not None:
+    if moments.effect_variance is not None and not state.link.linear:    # there it is in already
         spread = spread + mean.square() * moments.effect_variance.expm1()
     away = (y - mean).abs()
     return float((away / mean.abs().clamp_min(1e-300)).median()), float(

@@ -196,6 +196,9 @@ class _Rates:
                   + effects.spread[which].sqrt() * noise)
         moved = ((wanted - drawn) * known).index_select(1, members)
         found = self._rate(own.add_(f).add_(moved.mul_(self.regression[inside])), inside)
+        if self.state.link.linear:      # exact, and sums to the bag's total by itself
+            f.copy_(found)
+            return
         # All this is first order in the effects; the bag's total is known beyond that.
         reached = sum_runs(self.coefficients[inside] * found, bags).log()
         factor = ((self.moments.log_mean[which] + g + wanted - reached) * known).exp()

@@ -1,10 +1,11 @@
 """The iid effects below a map: the area's own, and the nugget's sum over its individuals.
 
-Their prior is on the scale of f; on log η of a bag they add up to one Gaussian effect a, which the
-likelihood integrates out. Given a bag's observation its posterior is known, and with it the
-distribution of f plus effects at each individual, conditional on the total that was observed. Of an
-area whose total is not known the effects have their prior. A negative binomial has Gamma
-multipliers instead.
+Their prior is on the scale of f; on g, which is log η of a bag or, under the identity link, η, they
+add up to one Gaussian effect a, which the likelihood integrates out. Given a bag's observation its
+posterior is known, and with it the distribution of f plus effects at each individual, conditional
+on the total that was observed. Of an area whose total is not known the effects have their prior. A
+negative binomial has Gamma multipliers instead. Of Normal values under the identity link all of
+this is exact, and to first order in the effects else.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ _FIRST_ORDER = (
 
 @dataclass(frozen=True)
 class AreaEffects:
-    """Posterior of each bag's total iid effect a on log η, given the bag's observation.
+    """Posterior of each bag's total iid effect a on g, given the bag's observation.
 
-    With g = log η without the effect, a | g ≈ N(location - gain (g - E g), spread): where g is
+    With g as it is without the effect, a | g ≈ N(location - gain (g - E g), spread): where g is
     larger the effect must be smaller, for the total is known. ``spread`` is the posterior variance
     of a at g = E g, and E exp(a) there is exact, too; see `likelihoods.effect_quadrature`.
 
@@ -52,10 +53,25 @@ class AreaEffects:
 
 
 def has_effects(state) -> bool:
-    """Whether the model has an area effect or a nugget on a positive link."""
-    return state.link.positive and (
-        state.area_std is not None or float(state.nugget_variance.detach()) > 0
-    )
+    """Whether the model has an area effect or a nugget that observations of bags say more of.
+
+    Under the identity link there is none of a model that sees bags at their centres, whose nugget
+    is one for all individuals.
+    """
+    own = state.area_std is not None or float(state.nugget_variance.detach()) > 0
+    return own and (not state.at_centres if state.link.linear else state.link.positive)
+
+
+def learns_effects(state) -> bool:
+    """Whether effects of trained bags are known better than a priori."""
+    return has_effects(state) and (state.link.linear or state.likelihood.learns_effects)
+
+
+def centred(state, moments: BagMoments) -> tuple[Tensor, Tensor]:
+    """Mean and variance (B,) of g, which effects add to."""
+    if state.link.linear:
+        return moments.mean, moments.variance
+    return moments.log_mean, moments.log_variance
 
 
 def expected_of_clusters(state) -> float:
@@ -91,26 +107,35 @@ def require_one_per_bag(trained: Tensor | None, count: int) -> None:
 def posterior_effects(state, moments: BagMoments, trained: Tensor | None) -> AreaEffects:
     """Effects of bags; ``trained`` gives each bag's training position, or -1.
 
-    Poisson and exponential likelihoods learn them; a negative binomial has its own multipliers.
+    Poisson and exponential likelihoods learn them, and a Normal one under the identity link; a
+    negative binomial has its own multipliers.
     """
     prior = moments.effect_variance
     location, gain, spread = torch.zeros_like(prior), torch.zeros_like(prior), prior.clone()
     require_one_per_bag(trained, len(prior))
     known = torch.full((len(prior),), -1) if trained is None else trained
     where = known >= 0
-    if state.likelihood.learns_effects and bool(where.any()):
-        y = state.source.targets.value[known[where]]
-        location[where], spread[where] = state.likelihood.effect_posterior(
-            y, moments.log_mean[where], prior[where])
+    if not learns_effects(state) or not bool(where.any()):
+        return AreaEffects(location, gain, spread, prior)
+    y, mean = state.source.targets.value[known[where]], centred(state, moments)[0][where]
+    if state.link.linear:
+        # a and the noise of the observation are Gaussian, and y - g is their sum
+        gain[where] = prior[where] / (prior[where] + state.noise()[known[where]])
+        location[where] = gain[where] * (y - mean)
+        spread[where] = (1 - gain[where]) * prior[where]
+    else:
+        location[where], spread[where] = state.likelihood.effect_posterior(y, mean, prior[where])
         # -dE[a | g]/dg: exactly this for any likelihood of g + a, as the prior of a is Gaussian.
         gain[where] = 1 - spread[where] / prior[where].clamp_min(1e-10)
     return AreaEffects(location, gain, spread, prior)
 
 
-def given_total(moments: BagMoments, effects: AreaEffects) -> LogNormal:
-    """Distribution of η e^a given the bags' observations."""
-    variance = (1 - effects.gain).square() * moments.log_variance + effects.spread
-    return LogNormal(moments.log_mean + effects.location, variance.sqrt())
+def given_total(state, moments: BagMoments, effects: AreaEffects) -> Normal | LogNormal:
+    """Distribution of η with its effect given the bags' observations."""
+    mean, spread = centred(state, moments)
+    variance = (1 - effects.gain).square() * spread + effects.spread
+    kind = Normal if state.link.linear else LogNormal
+    return kind(mean + effects.location, variance.sqrt())
 
 
 def regression(state, share: Tensor, bags: Bags, effects: AreaEffects) -> Tensor:
@@ -122,16 +147,17 @@ def regression(state, share: Tensor, bags: Bags, effects: AreaEffects) -> Tensor
     if state.area_std is not None:
         slope = torch.zeros(bags.count).to(share).index_add(0, bags.membership, share)
         covariance = covariance + state.area_std.square() * slope[bags.membership]
-    return covariance / effects.prior[bags.membership].clamp_min(1e-12)
+    prior = effects.prior[bags.membership]
+    return covariance / prior.clamp_min(torch.finfo(prior.dtype).tiny)
 
 
 def conditional(state, seen: ProjectedData, moments: BagMoments, bags: Bags, trained: Tensor | None
                 ) -> Normal:
     """Distribution of f + its iid effects at individuals, given the totals of trained bags.
 
-    With g = log η, b the regression of the individual's effect on a, and a | g as in `AreaEffects`:
-    mean m + b location; variance S - 2 b gain cov(f, g) + (b gain)² var g + b² spread + what a does
-    not explain of the individual's effect.
+    With b the regression of the individual's effect on a, and a | g as in `AreaEffects`: mean
+    m + b location; variance S - 2 b gain cov(f, g) + (b gain)² var g + b² spread + what a does not
+    explain of the individual's effect.
     """
     effects = posterior_effects(state, moments, trained)
     share, with_total, (m, s) = _with_total(state, seen, bags)
@@ -141,8 +167,9 @@ def conditional(state, seen: ProjectedData, moments: BagMoments, bags: Bags, tra
     own = own if state.area_std is None else own + state.area_std.square()
     gain = b * effects.gain[members]
     variance = _difference(
-        s, -2 * gain * with_total, gain.square() * moments.log_variance[members],
-        b.square() * (effects.spread[members] - effects.prior[members]), own, least=1e-12)
+        s, -2 * gain * with_total, gain.square() * centred(state, moments)[1][members],
+        b.square() * (effects.spread[members] - effects.prior[members]), own,
+        least=0.0 if state.link.linear else 1e-12)
     return Normal(m + b * effects.location[members], variance.sqrt())
 
 
@@ -163,7 +190,8 @@ def total_effects(state, seen: ProjectedData, moments: BagMoments, bags: Bags,
     members = bags.membership
     b, own = regression(state, share, bags, effects), state.nugget_variance
     own = own if state.area_std is None else own + state.area_std.square()
-    known = effects.gain.square() * moments.log_variance + effects.spread - effects.prior
+    known = (effects.gain.square() * centred(state, moments)[1] + effects.spread
+             - effects.prior)
     return b * effects.location[members], _difference(own, b.square() * known[members]).sqrt()
 
 

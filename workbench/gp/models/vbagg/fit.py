@@ -26,6 +26,7 @@ from workbench.gp.models.vbagg.effects import (
     expected_of_clusters,
     given_total,
     has_effects,
+    learns_effects,
     multiplied,
     multipliers,
     posterior_effects,
@@ -65,9 +66,8 @@ class VariationalFit(ModelFit):
     def with_hyperparameters(self, values: Mapping) -> VariationalFit:
         """The posterior with some hyperparameters at other values and the rest as they are.
 
-        Much faster than ``condition``: what does not depend on them is kept, and the search for q
-        starts from this one's. Of a fit that is averaged over settings it is the posterior at one
-        setting alone, and its notes say so.
+        Much faster than ``condition``: what does not depend on them is kept, and q starts from this
+        one's. Of a fit averaged over settings it is that at one of them, as its notes say.
         """
         return self.model.warm_start(self, {**self.hyperparameters, **values})
 
@@ -81,9 +81,9 @@ class VariationalFit(ModelFit):
            ) -> Predictive:
         """Distribution of the rate at the individuals: nugget, area effect and multiplier included.
 
-        The effect of an area (or its Gamma multiplier under a negative binomial) has its prior:
-        the rate in an area of which nothing was observed, and its mean an expected rate. With
-        ``area_effect`` those of trained bags are conditional on the bag's observed total instead.
+        Effects (or Gamma multipliers under a negative binomial) have their prior: the rate in an
+        area of which nothing was observed, and its mean an expected rate. With ``area_effect``
+        those of trained bags are conditional on the bag's observation instead.
         """
         known = trained if area_effect else None
         parts = [self._at(part, which) for part, which in self.parts(bags, known)]
@@ -99,9 +99,9 @@ class VariationalFit(ModelFit):
             found = multipliers(state, moments, trained)
             predicted = multiplied(state, seen, moments, bags, found)
             rate = state.link.distribution(predicted.mean, predicted.variance)
-            base = self._reach(rate, seen, found.known,
-                               (found.location + found.scale.square() / 2).exp())
-            return GammaMultiplied(base, found.shape[bags.membership])
+            reached = (found.location + found.scale.square() / 2).exp()
+            return GammaMultiplied(self._reach(rate, seen, found.known, reached),
+                                   found.shape[bags.membership])
         if not has_effects(state):
             mean, variance = self._marginals(bags)
             return state.link.distribution(mean, variance + state.nugget_variance)
@@ -116,13 +116,14 @@ class VariationalFit(ModelFit):
         effects = posterior_effects(state, moments, trained)
         predicted = conditional(state, seen, moments, bags, trained)
         rate = state.link.distribution(predicted.mean, predicted.variance)
-        return self._reach(rate, seen, effects.gain > 0, given_total(moments, effects).mean)
+        reached = given_total(state, moments, effects).mean
+        return rate if state.link.linear else self._reach(rate, seen, effects.gain > 0, reached)
 
     @staticmethod
     def _reach(predicted, seen: ProjectedData, known: Tensor, expected: Tensor):
         """The distribution scaled so that means in known bags add up to the bag's expected total.
 
-        The effects act to first order, the bag's total is known beyond that.
+        Effects act to first order, a total is known beyond that; of sums of f both are exact.
         """
         reached = seen.sum(seen.operator.coefficients() * predicted.mean)
         factor = torch.where(known, expected / reached, torch.ones_like(reached))
@@ -159,8 +160,8 @@ class VariationalFit(ModelFit):
         seen = self._view(bags)
         whole = prediction_named(state.link.name)(
             *with_effects(seen, field.q_mean, field.q_covariance, state.link.averaged))
-        # Known totals are log-normal, and joined with those that are not.
-        predicted = (state.link.of_bags(whole) if trained is None
+        # Known totals are log-normal, and joined with those that are not; sums of f are Normal.
+        predicted = (state.link.of_bags(whole) if trained is None or state.link.linear
                      else LogNormal.matched(whole.mean, whole.variance))
         if state.likelihood.multiplied:
             found = multipliers(state, self.moments(seen), trained)
@@ -171,12 +172,11 @@ class VariationalFit(ModelFit):
             return predicted
         moments = self.moments(seen)
         found = posterior_effects(state, moments, trained)
-        return _where(found.gain > 0, given_total(moments, found), predicted)
+        return _where(found.gain > 0, given_total(state, moments, found), predicted)
 
     def knows_totals(self, trained: Tensor | None) -> bool:
         """Whether effects or multipliers of some bags can be given their totals."""
-        likelihood = self.state.likelihood
-        learns = likelihood.multiplied or (likelihood.learns_effects and has_effects(self.state))
+        learns = self.state.likelihood.multiplied or learns_effects(self.state)
         return learns and trained is not None and bool((trained >= 0).any())
 
     @torch.no_grad()
@@ -295,6 +295,6 @@ class VariationalFit(ModelFit):
                 for part, which in split(bags, most))
 
 
-def _where(known: Tensor, first: LogNormal, second: LogNormal) -> LogNormal:
-    return LogNormal(torch.where(known, first.location, second.location),
-                     torch.where(known, first.scale, second.scale))
+def _where(known: Tensor, first: Predictive, second: Predictive) -> Predictive:
+    return type(first)(torch.where(known, first.location, second.location),
+                       torch.where(known, first.scale, second.scale))

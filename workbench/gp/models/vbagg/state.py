@@ -69,7 +69,7 @@ class VariationalState(Recalled):
         self.source = cast_source(kind.observed(source), options)
         self.options = options = replace(
             options, noise=noise_convention(options, self.source, given))
-        self.reduce = model.reduce
+        self.reduce, self.at_centres = model.reduce, model.at_centres
         require(options.kernel == "constant" or self.source.bags.x.shape[1] > 0,
                 "the data have neither covariates nor coordinates, so that nothing tells "
                 "individuals apart: use the flat model, wb.Constant()")
