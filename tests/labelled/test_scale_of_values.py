@@ -10,7 +10,7 @@ import xarray as xr
 
 import workbench as wb
 from workbench.checks import InputError
-from workbench.labelled import candidates
+from workbench.labelled import candidates, scale_of_values
 from workbench.labelled.candidates import link_told, options_of_values
 from workbench.labelled.classes import auto
 from workbench.labelled.scale_of_values import (
@@ -19,6 +19,7 @@ from workbench.labelled.scale_of_values import (
     individual_std,
     local_std,
     log_scale_gain,
+    smooth_limit,
 )
 from workbench.labelled.source import Converted, to_source
 from workbench.ui.disaggregate.given import told
@@ -277,10 +278,17 @@ def divided(values, sizes, seed=9):
 def test_individuals_differ_by_twice_as_much():
     source = to_source(divided(np.random.default_rng(0).normal(0, 0.3, 900), [10] * 900))
     assert individual_std(source, "identity") == pytest.approx(2 * local_std(source, "identity"))
+
+
+def test_of_a_smooth_field_by_a_fifth_of_its_spread_or_what_lets_it_be_as_smooth():
     smooth = to_source(divided(hills(), [10] * 900))
     assert local_std(smooth, "identity") < 0.05 < 0.2 * hills().std()
-    assert individual_std(smooth, "identity") == pytest.approx(min(
-        0.2 * hills().std(), np.sqrt(10) * local_std(smooth, "identity")))
+    limit = smooth_limit(smooth, "identity")
+    assert limit < 0.2 * min(0.2 * hills().std(), np.sqrt(10) * local_std(smooth, "identity"))
+    assert individual_std(smooth, "identity") == limit
+    with patch.object(scale_of_values, "smooth_limit", lambda *_: np.inf):
+        assert individual_std(smooth, "identity") == pytest.approx(min(
+            0.2 * hills().std(), np.sqrt(10) * local_std(smooth, "identity")))
 
 
 def test_never_by_more_than_independent_individuals_could_make_areas_differ():

@@ -17,6 +17,7 @@ from workbench.labelled.scale_of_values import (
     DECISIVE,
     expected_std,
     individual_std,
+    is_smooth,
     log_scale_gain,
 )
 from workbench.labelled.source import Converted
@@ -199,7 +200,8 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     too, as individuals differ whatever they are measured in. Means of many do not tell by how much:
     it is fixed by what areas differ by from those about them (`individual_std`), else learnt. Where
     it is fixed, noise is the areas' own: as noise of individuals it would count what these differ
-    by twice.
+    by twice. Smooth areas have the most inducing inputs under the identity link, where these cost
+    little: what fewer miss would be learnt as noise.
 
     Parameters
     ----------
@@ -224,7 +226,11 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     taken = individual_std(data.source(), link, periods_of(ds))
     std = taken if given is None else _common_nugget(given)
     options |= {"hyperparameters": {"nugget.std": std}} if std > 0 else {}
-    return options | ({"noise": AREA} if min(taken, std) > 0 else {})
+    if min(taken, std) > 0:
+        options["noise"] = AREA
+        if link == "identity" and is_smooth(data.source(), link, periods_of(ds)):
+            options["inducing"] = _MOST_INDUCING
+    return options
 
 
 def _common_nugget(given: Mapping) -> float:

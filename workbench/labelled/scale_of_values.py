@@ -24,6 +24,7 @@ import numpy as np
 import torch
 
 from workbench.gp.data.bags import Source
+from workbench.labelled.noise_of_areas import upper_noise
 
 DECISIVE = 2.0          # nats: half of what a likelihood-ratio test of 5 % asks for, and a little
 # Root mean square error of auto's maps, divided by `local_std`: the geometric mean of eleven tables
@@ -80,10 +81,11 @@ def individual_std(source: Source, link: str, period: np.ndarray | None = None) 
     """How much individuals are taken to differ: the std of what each has of its own.
 
     `MORE` times `local_std`, and no less than a fifth of the unit of f, where a nugget that is
-    learnt starts; but never more than areas differ by, were that all by individuals that are
-    independent. Nothing is taken where areas have few individuals, as then what each has of its own
-    is seen in the areas' values, and a fixed nugget could keep a map from following them; nor where
-    variances of the values are known, beside which what areas differ by is learnt.
+    learnt starts; but never more than areas can differ by, were that all by individuals that are
+    independent: by `local_std`, and by what a smooth map leaves of them (`smooth_limit`). Nothing
+    is taken where areas have few individuals, as then what each has of its own is seen in the
+    areas' values, and a fixed nugget could keep a map from following them; nor where variances of
+    the values are known, beside which what areas differ by is learnt.
 
     Parameters
     ----------
@@ -103,15 +105,72 @@ def individual_std(source: Source, link: str, period: np.ndarray | None = None) 
     >>> round(individual_std(source, "identity") / local_std(source, "identity"), 6)
     2.0
     """
-    bags = source.bags
-    share = (bags.weight / bags.totals[bags.membership]).square() * bags.unaveraged
-    kept = torch.zeros(bags.count).to(share).index_add(0, bags.membership, share)
+    return min(_of_areas_about(source, link, period), smooth_limit(source, link, period))
+
+
+def is_smooth(source: Source, link: str, period: np.ndarray | None = None) -> bool:
+    """Whether areas differ by too little beside a smooth map for what would else be taken.
+
+    Then nearly all that they differ by is the map's, and few inducing inputs would leave more of it
+    to noise than areas have.
+
+    Parameters
+    ----------
+    source, link, period
+        As of `local_std`.
+    """
+    return 0 < smooth_limit(source, link, period) < _of_areas_about(source, link, period)
+
+
+def _of_areas_about(source: Source, link: str, period: np.ndarray | None) -> float:
+    """What is taken by what areas differ by from those about them."""
+    kept = _kept(source)
     if source.targets.noise_variance is not None or float(1 / kept.median()) < _FEW_INDIVIDUALS:
         return 0.0
     local = local_std(source, link, period)
     unit = 1.0 if link == "exp" else float(_observed(source, link).std())
-    taken = max(MORE * local, _LEAST * unit)
-    return min(taken, local / math.sqrt(float(kept.mean())))
+    return min(max(MORE * local, _LEAST * unit), local / math.sqrt(float(kept.mean())))
+
+
+def smooth_limit(source: Source, link: str, period: np.ndarray | None = None) -> float:
+    """The most that independent individuals can differ by, as smooth as the areas' values are.
+
+    `upper_noise` of the areas' values divided by the share of individuals' noise that is left in
+    them. Of a smooth field that is far less than what areas differ by from those about them, most
+    of which is the field's own slope.
+
+    Parameters
+    ----------
+    source, link, period
+        As of `local_std`.
+
+    Returns
+    -------
+    float
+        On the link's scale; infinite without coordinates, and where it is not known.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> from workbench.labelled.source import to_source
+    >>> source = to_source(wb.load("swiss-roll", n_bags=20, likelihood="normal"))
+    >>> smooth_limit(source, "identity") == float("inf")      # it has no coordinates
+    True
+    """
+    columns = list(source.bags.columns.coordinates)
+    if not columns:
+        return math.inf
+    place = source.bags.centres().x.cpu().numpy().astype(float)[:, columns]
+    times = np.zeros(len(place)) if period is None else np.asarray(period)
+    noise = upper_noise(_observed(source, link), _basis(source), place, times)
+    return noise / math.sqrt(float(_kept(source).mean()))
+
+
+def _kept(source: Source) -> torch.Tensor:
+    """Share of the variance of individuals' independent noise that is left in each area's value."""
+    bags = source.bags
+    share = (bags.weight / bags.totals[bags.membership]).square() * bags.unaveraged
+    return torch.zeros(bags.count).to(share).index_add(0, bags.membership, share)
 
 
 def expected_std(source: Source, period: np.ndarray | None = None) -> float:

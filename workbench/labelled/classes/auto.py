@@ -46,7 +46,7 @@ class Auto(LabelledModel):
     normal (Box and Cox), else the identity, and with an effect of each individual, whose standard
     deviation means do not tell: with eight individuals or more in an area, and no standard errors,
     it is taken as twice what areas differ by from those about them, which is typical of tables
-    whose individuals are known.
+    whose individuals are known, or as the most that lets areas be as smooth as they are.
     Of areas over time (`workbench.bag_polygons` with ``time``) also maps that change from period to
     period. Each is then conditioned, with the hyperparameters of that fit, on totals of *merged*
     neighbouring areas and has to recover the known areas from them. Weights minimise the error of
@@ -271,9 +271,8 @@ class Auto(LabelledModel):
 
     def _models(self, data: Converted, chosen: list[Candidate], effort: Effort,
                 given: Mapping | None = None) -> dict[str, VBAgg]:
-        shared = options_of_values(data, given) | {
-            "inducing": inducing_of(data.ds), "dtype": self.options.dtype,
-            "device": self.options.device}
+        shared = {"inducing": inducing_of(data.ds)} | options_of_values(data, given) | {
+            "dtype": self.options.dtype, "device": self.options.device}
         return {one.name: VBAgg(**options_for(one, effort, self.options.seed), **shared)
                 for one in chosen}
 
