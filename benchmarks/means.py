@@ -5,12 +5,12 @@
 
 Rates of Korea, Italy and the United States, given as means and not as counts, blocks of houses of
 California in cells of 0.8 degrees, and temperatures of the United Kingdom. ``auto`` chooses the
-link by the areas' values and fixes a nugget by what areas differ by from those about them; beside
-it stand the other link with such a nugget, its own link with a nugget that is learnt, and the
-identity link without. ``rmse`` and ``crps`` are of the individuals' own values, weighted, in
-standard deviations of the areas' values; ``cover`` is the share of individuals in their 95 %
-intervals (not weighted); ``crps given`` and ``cover given`` are those of draws that keep the areas'
-values; ``gain`` what the choice of the link goes by, in nats; ``ratio`` is the
+link by the areas' values and fixes a nugget by what areas differ by from those about them, and by
+how smooth they are; beside it stand the other link with such a nugget, its own link with a nugget
+that is learnt, and the identity link without. ``rmse`` and ``crps`` are of the individuals' own
+values, weighted, in standard deviations of the areas' values; ``cover`` is the share of individuals
+in their 95 % intervals (not weighted); ``crps given`` and ``cover given`` are those of draws that
+keep the areas' values; ``gain`` what the choice of the link goes by, in nats; ``ratio`` is the
 error, as a share of the rate under exp, divided by what areas differ by from those about them.
 Datasets are found as `wb.load` finds them; one that is absent is left out with a word.
 """
