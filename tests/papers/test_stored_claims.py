@@ -116,7 +116,7 @@ def test_malaria_rivers_are_found_by_exp_as_well_as_by_square():
     assert "here exp finds them as well, with better pixels" in _told("01")
 
 
-def test_swiss_roll_accuracy_coverage_and_time_are_as_said():
+def test_swiss_roll_accuracy_and_coverage_are_as_said():
     runs = best(frame(_results("swiss-roll-bags")), ["n_bags", "seed"])
     columns = ["nll_stirling", "mse", "cover_70", "cover_80", "cover_90", "cover_95", "seconds"]
     means = runs.groupby(["model", "n_bags"])[columns].mean().groupby("model").mean()
@@ -126,12 +126,10 @@ def test_swiss_roll_accuracy_coverage_and_time_are_as_said():
         assert list(shown.loc[name])[1:] == [f"{nll:.3f}", f"{mse:.3f}",
                                              *(f"{100 * share:.0f}" for share in cover)]
     ex, moment = means.loc["vbagg-exp"], means.loc["vbagg-exp-moment"]
-    longer = moment["seconds"] / ex["seconds"] - 1
     assert (f"the 95 % intervals of VBAgg-Exp cover {100 * ex['cover_95']:.0f} %. The cause is the "
             f"bound; with moments matched they cover {100 * moment['cover_95']:.0f} %, at the same "
-            f"accuracy and in {100 * longer:.0f} % more time.") in SAID
+            "accuracy.") in SAID
     assert f"those of 95 % cover {100 * ex['cover_95']:.0f} %" in _told("01")
-    assert f"the cure, for {100 * longer:.0f} % more time" in _told("01")
     each = runs.pivot_table(index=["n_bags", "seed"], columns="model", values="nll_stirling")
     ours, by_n = each[["vbagg-square", "vbagg-exp"]].max(axis=1), each.groupby("n_bags").mean()
     assert len(each) == 30 and not each[["nystrom", "neural-network", "bag-pixel"]].isna().any(
