@@ -312,7 +312,7 @@ def test_with_few_individuals_or_standard_errors_it_is_learnt():
 
 
 @pytest.mark.slow
-def test_a_map_of_a_smooth_truth_is_hardly_worse_for_it():
+def test_a_map_of_a_smooth_truth_is_no_worse_for_it():
     """Where no individual has anything of its own, and areas are far apart."""
     errors = {"fixed": 0.0, "learnt": 0.0}
     for seed in range(3):
@@ -328,7 +328,7 @@ def test_a_map_of_a_smooth_truth_is_hardly_worse_for_it():
             with patch.object(candidates, "individual_std", taken):
                 found = wb.Auto(effort="quick", workers=1).fit(ds).at(ds).mean.values
             errors[name] += np.sqrt(np.mean((found - truth)**2))
-    assert errors["fixed"] < 1.2 * errors["learnt"] < 1.6       # by 9 % when this was written
+    assert errors["fixed"] < errors["learnt"] < 1.4     # by 9 % when this was written
 
 
 @pytest.mark.slow
