@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import workbench as wb
 from tests.docs.pages import DOCS, blocks
-from workbench.checks import InputError
+from workbench.checks import DataWarning, InputError
 from workbench.cli import app
 
 
@@ -118,7 +118,7 @@ def test_the_array_the_files_and_the_cells_are_the_same_areas(tmp_path):
     plain.rio.to_raster(tmp_path / "tas.tif")
     whole = wb.bag_polygons(temperatures(), heights(), value="tas")
     assert whole["value"].attrs["aggregation"] == "mean"
-    assert "its value is the mean over it unless aggregation='sum'" in whole.attrs["treatments"]
+    assert "the mean over its cell, unless aggregation='sum'" in whole.attrs["treatments"]
     inside = np.bincount(whole["membership"].values, whole["covariates"].values[:, 0]) / 16
     assert whole["value"].values == pytest.approx(290 - 0.0065 * inside)
     for polygons in (tmp_path / "coarse.nc", tmp_path / "tas.tif",
@@ -159,6 +159,8 @@ def test_a_time_is_refused_and_periods_go_into_a_table():
     bags = wb.bag_polygons(each[0], heights(), value="tas", join="cell", time="year",
                            totals=pd.concat(each).drop(columns="geometry"))
     assert bags.sizes["bag"] == 48 and "row 4, column 6 1991" in bags["bag"].values
+    assert bags["value"].attrs["aggregation"] == "mean"
+    assert bags.attrs["treatments"].count("each is taken for the mean over its cell") == 1
 
 
 def test_a_raster_that_gives_no_areas_is_refused_with_what_to_do(tmp_path):
@@ -187,6 +189,37 @@ def test_cells_at_a_pole_end_there():
     cap = xr.DataArray(np.arange(12.0).reshape(3, 4), dims=("lat", "lon"), name="t", coords={
         "lat": [90.0, 89.5, 89.0], "lon": [0.0, 0.5, 1.0, 1.5]})
     assert wb.grid_areas(cap, crs="EPSG:4326").total_bounds[3] == 90.0
+
+
+def test_only_columns_of_the_raster_are_taken_for_means_which_is_said(tmp_path):
+    cells = wb.grid_areas(temperatures())
+    cells["cases"] = np.arange(len(cells))
+    given = dict(covariates=heights(), id="cell")
+    said = "tas has the values of the cells of the grid 'tas': each is taken for the mean"
+    means = wb.bag_polygons(cells, value="tas", **given)
+    assert means["value"].attrs["aggregation"] == "mean" and said in means.attrs["treatments"]
+    table = cells[["cell", "cases"]].copy()
+    table.attrs = {}
+    temperatures().to_netcdf(tmp_path / "coarse.nc")
+    of_table = dict(covariates=heights(), value="cases", totals=table, join="cell")
+    for counts in (wb.bag_polygons(cells, value="cases", **given),
+                   wb.bag_polygons(tmp_path / "coarse.nc", **of_table),
+                   wb.bag_polygons(temperatures(), **of_table)):
+        assert counts["value"].attrs["aggregation"] == "sum"
+        assert "taken for the mean" not in counts.attrs["treatments"]
+    own = wb.bag_polygons(tmp_path / "coarse.nc", heights(), value="tas", join="cell",
+                          totals=table.assign(tas=2.5))
+    assert own["value"].attrs["aggregation"] == "mean" and (own["value"] == 2.5).all()
+
+
+def test_values_in_quarters_whose_origin_is_lost_are_said_to_look_like_means():
+    merged = wb.grid_areas((4 * temperatures()).round() / 4).dissolve("cell").reset_index()
+    assert 0.5 < (merged["tas"] % 1 > 0).mean() < 0.9
+    with pytest.warns(DataWarning, match="look like rates .* say aggregation='mean'"):
+        wb.bag_polygons(merged, heights(), value="tas", id="cell")
+    found = wb.check(merged, heights(), value="tas", id="cell")
+    (kept,) = [one for one in found.findings if one.code == "value-fractional"]
+    assert "aggregation='mean' if they are means" in kept.fix
 
 
 @pytest.mark.slow

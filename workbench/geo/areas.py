@@ -216,7 +216,8 @@ def usable_values(
             record.note(f"{count} fractional counts were rounded", **about)
         else:
             record.note(f"{count} fractional counts were kept as they are", **about,
-                        fix=f"pass {option('fractional', 'round')} if they are counts")
+                        fix=f"pass {option('aggregation', 'mean')} if they are means or rates, "
+                            f"{option('fractional', 'round')} if they are counts")
     return values, kept
 
 

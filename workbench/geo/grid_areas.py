@@ -9,14 +9,14 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import InputError, option, package, require
+from workbench.checks import InputError, option, package, reading, require
 from workbench.geo.netcdf import axis_names, open_netcdf, rasters_in
-from workbench.geo.rasters import read_rasters, same_grid
+from workbench.geo.rasters import bands_of, read_rasters, same_grid
 from workbench.geo.treatments import Record
 from workbench.geo.zarr_stores import is_zarr, open_zarr
 
 CELL = "cell"               # column of the cells' ids
-_MADE = "cells_of"          # in attrs of a GeoDataFrame: the name of the grid
+_MADE = "cells_of"          # in attrs of a GeoDataFrame: the grid, by column of its values
 _NETCDF = (".nc", ".nc4")
 _RASTERS = (*_NETCDF, ".tif", ".tiff", ".vrt", ".asc", ".img", ".grd")
 _POLE = 90.0
@@ -47,7 +47,9 @@ def grid_areas(raster: object, value: str | Sequence[str] | None = None, *,
     geopandas.GeoDataFrame
         Rectangles in the raster's CRS and with its longitudes, with the column ``cell``
         ("row 1, column 1" in the north-west) and one for each variable, NaN in cells without a
-        value. `workbench.bag_polygons` takes their values for means, unless it is told otherwise.
+        value. `workbench.bag_polygons` takes these columns for means, says so, and goes by
+        ``attrs["cells_of"]``: no other column is, and after merging, dissolving, renaming or
+        writing to a file none is, so that ``aggregation="mean"`` is to be given.
 
     Raises
     ------
@@ -104,33 +106,63 @@ def cells_of(raster: object, record: Record, columns: Sequence[str] = (), crs: s
         As of `grid_areas`.
     """
     cells = _cells(raster, record, columns, crs, nodata, marks, argument="polygon_crs")
-    means = (f", and its value is the mean over it unless {option('aggregation', 'sum')} is given"
-             if columns else "")
-    record.note(f"{cells.attrs[_MADE]} is a raster: each of its {len(cells)} cells is an area"
-                f"{means}")
+    record.note(f"{next(iter(cells.attrs[_MADE].values()))} is a raster: each of its {len(cells)} "
+                "cells is an area")
     return cells
 
 
-def meant(polygons: object, aggregation: str | None, kind: str | None, errors: object,
-          trials: object) -> tuple[str, str]:
+def meant(given: Mapping[str, object]) -> tuple[str, str, Record]:
     """What values are, as of `workbench.schema.meant`: those of a raster's cells are means.
 
     Parameters
     ----------
-    polygons : object
-        The areas, as a raster or as what `grid_areas` made of one.
-    aggregation, kind, errors, trials
-        As of `workbench.schema.meant`.
+    given : mapping
+        Arguments of `workbench.bag_polygons`.
 
     Returns
     -------
-    (str, str)
-        Aggregation and kind.
+    (str, str, Record)
+        Aggregation, kind, and a note where they were taken for means as a raster's values.
     """
-    of_grid = is_grid(polygons) or _MADE in getattr(polygons, "attrs", {})
-    if of_grid and aggregation is None and kind != "count" and trials is None:
-        aggregation = "mean"
-    return schema.meant(aggregation, kind, errors, trials)
+    record = Record()
+    aggregation, kind = given["aggregation"], given["kind"]
+    errors, trials, value = given["standard_error"], given["trials"], given["value"]
+    if (aggregation, errors, trials) == (None, None, None) and kind != "count":
+        raster = _raster_of(value, given["polygons"], given["totals"])
+        if raster is not None:
+            aggregation = "mean"
+            record.note(f"{value} has the values of the cells of {raster}: each is taken for the "
+                        f"mean over its cell, unless {option('aggregation', 'sum')} is given")
+    return *schema.meant(aggregation, kind, errors, trials), record
+
+
+def _raster_of(value: object, polygons: object, totals: object) -> str | None:
+    """The raster whose values a column holds; None where they are others."""
+    for table in (totals, None if is_grid(polygons) else polygons):
+        made = getattr(table, "attrs", {}).get(_MADE, {})
+        if isinstance(value, str) and value in made:
+            return made[value]
+    # Of a table beside a raster only what is called as a variable of it is that variable.
+    if not is_grid(polygons) or totals is not None and value not in _variables(polygons):
+        return None
+    return Path(polygons).name if isinstance(polygons, str | Path) else _called(polygons)
+
+
+def _variables(raster: object) -> list[str]:
+    """Names of a raster's variables or bands."""
+    name, opened = _opened(raster)
+    if not isinstance(opened, Path):
+        return list(map(str, opened))
+    rioxarray = package("rioxarray", extra="geo")
+    with reading(opened, "a raster", "to download or write it again"), \
+            rioxarray.open_rasterio(opened) as bands:
+        return [band for band, _ in bands_of(bands, opened.stem)]
+
+
+def _called(raster: object) -> str:
+    """What messages call a raster in memory."""
+    return (f"the grid {str(raster.name or 'value')!r}" if isinstance(raster, xr.DataArray)
+            else "the grid")
 
 
 def _cells(raster: object, record: Record, wanted: Sequence[str], crs: str | None,
@@ -153,7 +185,7 @@ def _cells(raster: object, record: Record, wanted: Sequence[str], crs: str | Non
             "can be areas, which are to be coarse: cut out the part that is wanted, or give it as "
             f"a covariate, {option('covariates')}")
     cells = _rectangles(first, found)
-    cells.attrs[_MADE] = name
+    cells.attrs[_MADE] = dict.fromkeys(found, name)
     return cells
 
 
@@ -170,11 +202,11 @@ def _of_bands(found: dict[str, xr.DataArray], name: str, wanted: Sequence[str]
 def _opened(raster: object) -> tuple[str, object]:
     """A grid's name for messages, and a Dataset where it may have more than bands."""
     if isinstance(raster, xr.DataArray):
-        name = str(raster.name or "value")
         # Its own name would be lost beside that of a coordinate.
-        return f"the grid {name!r}", raster.rename(name).to_dataset(promote_attrs=False)
+        named = raster.rename(str(raster.name or "value"))
+        return _called(named), named.to_dataset(promote_attrs=False)
     if isinstance(raster, xr.Dataset | Mapping):
-        return "the grid", raster
+        return _called(raster), raster
     require(isinstance(raster, str | Path), "expected a DataArray, a Dataset or a path of a raster,"
             f" got {type(raster).__name__}")
     path = Path(raster)
