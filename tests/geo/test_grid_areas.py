@@ -212,8 +212,8 @@ def test_only_columns_of_the_raster_are_taken_for_means_which_is_said(tmp_path):
     assert own["value"].attrs["aggregation"] == "mean" and (own["value"] == 2.5).all()
 
 
-def test_values_in_quarters_whose_origin_is_lost_are_said_to_look_like_means():
-    merged = wb.grid_areas((4 * temperatures()).round() / 4).dissolve("cell").reset_index()
+def test_values_in_thirds_whose_origin_is_lost_are_said_to_look_like_means():
+    merged = wb.grid_areas((3 * temperatures()).round() / 3).dissolve("cell").reset_index()
     assert 0.5 < (merged["tas"] % 1 > 0).mean() < 0.9
     with pytest.warns(DataWarning, match="look like rates .* say aggregation='mean'"):
         wb.bag_polygons(merged, heights(), value="tas", id="cell")
