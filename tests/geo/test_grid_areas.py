@@ -222,6 +222,33 @@ def test_values_in_thirds_whose_origin_is_lost_are_said_to_look_like_means():
     assert "aggregation='mean' if they are means" in kept.fix
 
 
+@pytest.mark.parametrize("name", ["cell", "geometry"])
+def test_variables_called_as_the_cells_own_columns_are_refused_and_the_remedy_works(name, tmp_path):
+    other = f"{name}_value"
+    raster, ds = coarse().rename(name), xr.Dataset({name: coarse()})
+    ds.to_netcdf(tmp_path / "a.nc")
+    for given, said, renamed in (
+            (raster, f"raster.rename('{other}')", raster.rename(other)),
+            (ds, f"raster.rename({{'{name}': '{other}'}})", ds.rename({name: other})),
+            ({name: raster}, f"under the key '{other}'", {other: raster}),
+            (tmp_path / "a.nc", f"a.nc').rename({{'{name}': '{other}'}})",
+             xr.open_dataset(tmp_path / "a.nc", decode_coords="all").rename({name: other}))):
+        with pytest.raises(InputError, match=f"variable '{name}'.* rename it first.*") as refused:
+            wb.grid_areas(given)
+        assert said in str(refused.value)
+        assert list(wb.grid_areas(renamed).columns) == ["cell", other, "geometry"]
+    coarse().rio.to_raster(tmp_path / f"{name}.tif")
+    with pytest.raises(InputError, match="a single band has the name of its file"):
+        wb.grid_areas(tmp_path / f"{name}.tif")
+    assert list(wb.grid_areas(ds.assign(t=coarse()), "t").columns) == ["cell", "t", "geometry"]
+
+
+def test_an_array_called_as_its_coordinate_goes_by_value():
+    for raster in (coarse().rename("x"), temperatures().rename("lat")):
+        areas = wb.grid_areas(raster, crs=None if "x" in raster.dims else "EPSG:4326")
+        np.testing.assert_array_equal(np.sort(areas["value"]), np.sort(raster.values.ravel()))
+
+
 @pytest.mark.slow
 def test_the_command_of_the_page_runs(tmp_path, monkeypatch):
     temperatures().to_netcdf(tmp_path / "temperature.nc")

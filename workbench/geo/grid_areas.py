@@ -16,6 +16,7 @@ from workbench.geo.treatments import Record
 from workbench.geo.zarr_stores import is_zarr, open_zarr
 
 CELL = "cell"               # column of the cells' ids
+GEOMETRY = "geometry"
 _MADE = "cells_of"          # in attrs of a GeoDataFrame: the grid, by column of its values
 _NETCDF = (".nc", ".nc4")
 _RASTERS = (*_NETCDF, ".tif", ".tiff", ".vrt", ".asc", ".img", ".grd")
@@ -47,7 +48,8 @@ def grid_areas(raster: object, value: str | Sequence[str] | None = None, *,
     geopandas.GeoDataFrame
         Rectangles in the raster's CRS and with its longitudes, with the column ``cell``
         ("row 1, column 1" in the north-west) and one for each variable, NaN in cells without a
-        value. `workbench.bag_polygons` takes these columns for means, says so, and goes by
+        value. An array that is called as one of its coordinates goes by the name ``value``.
+        `workbench.bag_polygons` takes these columns for means, says so, and goes by
         ``attrs["cells_of"]``: no other column is, and after merging, dissolving, renaming or
         writing to a file none is, so that ``aggregation="mean"`` is to be given.
 
@@ -55,8 +57,8 @@ def grid_areas(raster: object, value: str | Sequence[str] | None = None, *,
     ------
     InputError
         As of rasters everywhere, if there is no such file or variable; if a variable has a time or
-        another dimension beside the grid; if variables lie on several grids; and if there are more
-        cells than areas can be.
+        another dimension beside the grid; if variables lie on several grids, hold dates, or are
+        called ``cell`` or ``geometry``; and if there are more cells than areas can be.
 
     Examples
     --------
@@ -161,8 +163,13 @@ def _variables(raster: object) -> list[str]:
 
 def _called(raster: object) -> str:
     """What messages call a raster in memory."""
-    return (f"the grid {str(raster.name or 'value')!r}" if isinstance(raster, xr.DataArray)
-            else "the grid")
+    return f"the grid {_name_of(raster)!r}" if isinstance(raster, xr.DataArray) else "the grid"
+
+
+def _name_of(raster: xr.DataArray) -> str:
+    """The variable that an array is: one called as its coordinate could not stand beside it."""
+    name = str(raster.name or "value")
+    return "value" if name in {*map(str, raster.coords), *map(str, raster.dims)} else name
 
 
 def _cells(raster: object, record: Record, wanted: Sequence[str], crs: str | None,
@@ -184,9 +191,29 @@ def _cells(raster: object, record: Record, wanted: Sequence[str], crs: str | Non
     require(first.size <= _MOST, f"{name} has {first.size:,} cells, more than the {_MOST:,} that "
             "can be areas, which are to be coarse: cut out the part that is wanted, or give it as "
             f"a covariate, {option('covariates')}")
+    for one, what in ((CELL, "ids"), (GEOMETRY, "outlines")):
+        if one in found:
+            raise InputError(f"{name} has a variable {one!r}, as the column of the cells' {what} "
+                             f"is called; rename it first: {_renaming(raster, one)}")
     cells = _rectangles(first, found)
     cells.attrs[_MADE] = dict.fromkeys(found, name)
     return cells
+
+
+def _renaming(raster: object, name: str) -> str:
+    """How a variable of a raster gets another name."""
+    other = f"{name}_value"
+    if isinstance(raster, xr.DataArray):
+        return f"raster.rename({other!r})"
+    if isinstance(raster, xr.Dataset):
+        return f"raster.rename({{{name!r}: {other!r}}})"
+    if isinstance(raster, Mapping):
+        return f"give it under the key {other!r}"
+    path = Path(raster)
+    if is_zarr(path) or path.suffix.lower() in _NETCDF:
+        opened = "xr.open_zarr" if is_zarr(path) else "xr.open_dataset"
+        return f"{opened}({str(path)!r}).rename({{{name!r}: {other!r}}}), in its place or saved"
+    return "a single band has the name of its file"
 
 
 def _of_bands(found: dict[str, xr.DataArray], name: str, wanted: Sequence[str]
@@ -202,9 +229,7 @@ def _of_bands(found: dict[str, xr.DataArray], name: str, wanted: Sequence[str]
 def _opened(raster: object) -> tuple[str, object]:
     """A grid's name for messages, and a Dataset where it may have more than bands."""
     if isinstance(raster, xr.DataArray):
-        # Its own name would be lost beside that of a coordinate.
-        named = raster.rename(str(raster.name or "value"))
-        return _called(named), named.to_dataset(promote_attrs=False)
+        return _called(raster), raster.to_dataset(name=_name_of(raster), promote_attrs=False)
     if isinstance(raster, xr.Dataset | Mapping):
         return _called(raster), raster
     require(isinstance(raster, str | Path), "expected a DataArray, a Dataset or a path of a raster,"
