@@ -249,6 +249,57 @@ def test_an_array_called_as_its_coordinate_goes_by_value():
         np.testing.assert_array_equal(np.sort(areas["value"]), np.sort(raster.values.ravel()))
 
 
+def every_column() -> xr.Dataset:
+    tas = temperatures()
+    code = tas.copy(data=np.arange(24.0).reshape(4, 6))
+    return xr.Dataset({"tas": tas, "se": 0 * tas + 0.5, "people": 0 * tas + 7.0, "code": code,
+                       "region": code // 6})
+
+
+@pytest.mark.parametrize("suffix", ["", ".nc"])
+def test_all_columns_that_are_named_are_read_everywhere(tmp_path, suffix):
+    ds = every_column().assign(monthly=temperatures().expand_dims(time=2))
+    ds.to_netcdf(tmp_path / "all.nc")
+    given = tmp_path / "all.nc" if suffix else ds
+    named = dict(id="code", name="code", labels={"region": "region"})
+    values = dict(value="tas", standard_error="se", **named)
+    whole = wb.bag_polygons(given, heights(), **values)
+    parts = wb.bag_in_parts(given, heights(), "uniform", at_once=12, **values)
+    places = wb.polygon_places(given, heights(), population="people", **named)
+    people = wb.bag_in_parts(given, heights(), value="tas", population="people", at_once=12)
+    for one in (whole, parts, places):
+        assert one["bag"].values.tolist() == whole["bag"].values.tolist()
+        assert one["region"].values.tolist() == whole["region"].values.tolist()
+    assert (whole["noise_variance"] == 0.25).all() and (parts["noise_variance"] == 0.25).all()
+    assert sorted(map(int, whole["bag"].values)) == list(range(24))
+    for one in (places, people):
+        assert np.bincount(one["membership"], one["weight"]) == pytest.approx(np.full(24, 7.0))
+    with pytest.raises(InputError, match="no column 'q' .* 'se', 'people', 'code', 'region'"):
+        wb.bag_polygons(given, heights(), value="q", id="code")
+    with pytest.raises(InputError, match="labels={'region': 'NAME_1'}"):
+        wb.bag_polygons(given, heights(), value="tas", labels=["region"])
+
+
+def test_what_looks_like_a_mark_is_masked_or_kept_everywhere():
+    marked = temperatures().where(temperatures()["lat"] < 46.7, -9999.0)
+    places = wb.polygon_places(marked, heights(), marks="keep")
+    assert places.sizes["bag"] == 24
+    parts = wb.bag_in_parts(marked, heights(), "uniform", "tas", marks="mask", at_once=12,
+                            missing_value="drop")
+    assert parts.sizes["bag"] == 18
+
+
+def test_a_weight_that_changes_is_read_around_the_columns_that_are_named(tmp_path):
+    for year in (1990, 1991):
+        heights().rename("people").rio.to_raster(tmp_path / f"people_{year}.tif")
+    ds = every_column().assign(tas=temperatures().where(temperatures()["lat"] < 46.7, -9999.0),
+                               other=heights().rename(x="lon2", y="lat2").drop_vars("spatial_ref"))
+    table = pd.concat([wb.grid_areas(temperatures()).assign(year=year) for year in (1990, 1991)])
+    bags = wb.bag_polygons(ds, heights(), str(tmp_path / "people_{time}.tif"), "tas", join="cell",
+                           time="year", totals=table.drop(columns="geometry"), marks="keep")
+    assert bags.sizes["bag"] == 48
+
+
 @pytest.mark.slow
 def test_the_command_of_the_page_runs(tmp_path, monkeypatch):
     temperatures().to_netcdf(tmp_path / "temperature.nc")

@@ -8,16 +8,15 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from workbench import schema
-from workbench.checks import InputError, option, package, reading, require
+from workbench.checks import InputError, option, package, require
 from workbench.geo.netcdf import axis_names, open_netcdf, rasters_in
-from workbench.geo.rasters import bands_of, read_rasters, same_grid
+from workbench.geo.rasters import read_rasters, same_grid
 from workbench.geo.treatments import Record
 from workbench.geo.zarr_stores import is_zarr, open_zarr
 
 CELL = "cell"               # column of the cells' ids
 GEOMETRY = "geometry"
-_MADE = "cells_of"          # in attrs of a GeoDataFrame: the grid, by column of its values
+MADE = "cells_of"           # in attrs of a GeoDataFrame: the grid, by column of its values
 _NETCDF = (".nc", ".nc4")
 _RASTERS = (*_NETCDF, ".tif", ".tiff", ".vrt", ".asc", ".img", ".grd")
 _POLE = 90.0
@@ -94,7 +93,8 @@ def cells_of(raster: object, record: Record, columns: Sequence[str] = (), crs: s
     record : Record
         Receives what was taken and left out.
     columns : sequence of str
-        Columns that are needed: where it has variables of these names, no others are read.
+        Columns that are needed, the value first: where that is a variable of it, no others are
+        read.
     crs, nodata, marks
         As of `grid_areas`.
 
@@ -108,60 +108,12 @@ def cells_of(raster: object, record: Record, columns: Sequence[str] = (), crs: s
         As of `grid_areas`.
     """
     cells = _cells(raster, record, columns, crs, nodata, marks, argument="polygon_crs")
-    record.note(f"{next(iter(cells.attrs[_MADE].values()))} is a raster: each of its {len(cells)} "
+    record.note(f"{next(iter(cells.attrs[MADE].values()))} is a raster: each of its {len(cells)} "
                 "cells is an area")
     return cells
 
 
-def meant(given: Mapping[str, object]) -> tuple[str, str, Record]:
-    """What values are, as of `workbench.schema.meant`: those of a raster's cells are means.
-
-    Parameters
-    ----------
-    given : mapping
-        Arguments of `workbench.bag_polygons`.
-
-    Returns
-    -------
-    (str, str, Record)
-        Aggregation, kind, and a note where they were taken for means as a raster's values.
-    """
-    record = Record()
-    aggregation, kind = given["aggregation"], given["kind"]
-    errors, trials, value = given["standard_error"], given["trials"], given["value"]
-    if (aggregation, errors, trials) == (None, None, None) and kind != "count":
-        raster = _raster_of(value, given["polygons"], given["totals"])
-        if raster is not None:
-            aggregation = "mean"
-            record.note(f"{value} has the values of the cells of {raster}: each is taken for the "
-                        f"mean over its cell, unless {option('aggregation', 'sum')} is given")
-    return *schema.meant(aggregation, kind, errors, trials), record
-
-
-def _raster_of(value: object, polygons: object, totals: object) -> str | None:
-    """The raster whose values a column holds; None where they are others."""
-    for table in (totals, None if is_grid(polygons) else polygons):
-        made = getattr(table, "attrs", {}).get(_MADE, {})
-        if isinstance(value, str) and value in made:
-            return made[value]
-    # Of a table beside a raster only what is called as a variable of it is that variable.
-    if not is_grid(polygons) or totals is not None and value not in _variables(polygons):
-        return None
-    return Path(polygons).name if isinstance(polygons, str | Path) else _called(polygons)
-
-
-def _variables(raster: object) -> list[str]:
-    """Names of a raster's variables or bands."""
-    name, opened = _opened(raster)
-    if not isinstance(opened, Path):
-        return list(map(str, opened))
-    rioxarray = package("rioxarray", extra="geo")
-    with reading(opened, "a raster", "to download or write it again"), \
-            rioxarray.open_rasterio(opened) as bands:
-        return [band for band, _ in bands_of(bands, opened.stem)]
-
-
-def _called(raster: object) -> str:
+def called(raster: object) -> str:
     """What messages call a raster in memory."""
     return f"the grid {_name_of(raster)!r}" if isinstance(raster, xr.DataArray) else "the grid"
 
@@ -177,7 +129,7 @@ def _cells(raster: object, record: Record, wanted: Sequence[str], crs: str | Non
            only: bool = False):
     """Cells by their id; ``only``: all that is wanted must be there."""
     package("rioxarray", extra="geo")           # registers .rio
-    name, opened = _opened(raster)
+    name, opened = opened_grid(raster)
     if isinstance(opened, xr.Dataset):
         opened = _of_one_time(opened, name, list(wanted), record, only)
     found = read_rasters(opened, record, crs=crs, nodata=nodata, marks=marks,
@@ -196,7 +148,7 @@ def _cells(raster: object, record: Record, wanted: Sequence[str], crs: str | Non
             raise InputError(f"{name} has a variable {one!r}, as the column of the cells' {what} "
                              f"is called; rename it first: {_renaming(raster, one)}")
     cells = _rectangles(first, found)
-    cells.attrs[_MADE] = dict.fromkeys(found, name)
+    cells.attrs[MADE] = dict.fromkeys(found, name)
     return cells
 
 
@@ -226,12 +178,12 @@ def _of_bands(found: dict[str, xr.DataArray], name: str, wanted: Sequence[str]
     return {one: found[one] for one in wanted}
 
 
-def _opened(raster: object) -> tuple[str, object]:
+def opened_grid(raster: object) -> tuple[str, object]:
     """A grid's name for messages, and a Dataset where it may have more than bands."""
     if isinstance(raster, xr.DataArray):
-        return _called(raster), raster.to_dataset(name=_name_of(raster), promote_attrs=False)
+        return called(raster), raster.to_dataset(name=_name_of(raster), promote_attrs=False)
     if isinstance(raster, xr.Dataset | Mapping):
-        return _called(raster), raster
+        return called(raster), raster
     require(isinstance(raster, str | Path), "expected a DataArray, a Dataset or a path of a raster,"
             f" got {type(raster).__name__}")
     path = Path(raster)
@@ -247,6 +199,8 @@ def _of_one_time(ds: xr.Dataset, name: str, wanted: list[str], record: Record, o
     """Variables over y and x alone, by name; those with a time are refused where none else is."""
     absent = [one for one in wanted if one not in ds.data_vars] if only else []
     require(not absent, f"{name} has no variables {absent}; it has {list(map(str, ds.data_vars))}")
+    if not only and wanted and wanted[0] not in ds.data_vars:    # so that messages list them all
+        wanted = []
     bands = {one: ds[one] for one in rasters_in(ds, name, record, wanted)}
     more = {one: _beside(band) for one, band in bands.items() if _beside(band)}
     if more and (len(more) == len(bands) or set(more) & set(wanted)):

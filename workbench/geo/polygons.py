@@ -13,10 +13,10 @@ from workbench.bagging.findings import counted, part
 from workbench.checks import choose, option, require
 from workbench.geo.areas import read_areas
 from workbench.geo.attributes import label_columns, numeric_column
+from workbench.geo.cell_columns import meant, named_in
 from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.coverage import account, coverage_fractions, covered_by
 from workbench.geo.derived import with_derived
-from workbench.geo.grid_areas import meant
 from workbench.geo.grids import CELLS, is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
 from workbench.geo.meeting import onto, without_empty
@@ -188,7 +188,7 @@ def bag_polygons(
 
     def areas_read(crs: str | None):
         found = read_areas(polygons, index_by(id, join), columns[0], options, record, crs, layer,
-                           columns[1], nodata=nodata)
+                           columns[1], nodata=nodata, columns=named_in(given))
         return found if totals is None else joined(found, totals, join, encoding, options, record)
 
     areas, layers, coded, grid, within, people = None, {}, (), None, None, None
