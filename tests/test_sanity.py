@@ -115,6 +115,15 @@ def test_rates_that_grow_with_the_population_by_less_than_it(ds):
     assert estimates.max() < 1000 and oddities(with_values(ds, estimates)) == []
 
 
+def test_temperatures_are_no_counts_though_cells_are_larger_where_it_is_warm(ds):
+    cell = np.cos(np.radians(np.linspace(0, 70, 20)))       # of a grid in degrees
+    weight = cell[ds["membership"].values]
+    warm = 240 + 60 * cell + np.random.default_rng(0).normal(0, 2, 20)
+    for weights in (weight, 0.02 * weight + 1):
+        ds["weight"] = ds["weight"].copy(data=weights).assign_attrs(units="km²")
+        only(oddities(with_values(ds, warm)), "20 of 20", "in proportion to the weight")
+
+
 def test_means_as_counts(ds):
     rng = np.random.default_rng(1)
     people = ds["weight"].values * rng.lognormal(0, 1.0, 20)[ds["membership"].values]   # towns

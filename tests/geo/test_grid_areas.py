@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import workbench as wb
 from tests.docs.pages import DOCS, blocks
-from workbench.checks import InputError
+from workbench.checks import DataWarning, InputError
 from workbench.cli import app
 
 
@@ -118,7 +118,7 @@ def test_the_array_the_files_and_the_cells_are_the_same_areas(tmp_path):
     plain.rio.to_raster(tmp_path / "tas.tif")
     whole = wb.bag_polygons(temperatures(), heights(), value="tas")
     assert whole["value"].attrs["aggregation"] == "mean"
-    assert "its value is the mean over it unless aggregation='sum'" in whole.attrs["treatments"]
+    assert "the mean over its cell, unless aggregation='sum'" in whole.attrs["treatments"]
     inside = np.bincount(whole["membership"].values, whole["covariates"].values[:, 0]) / 16
     assert whole["value"].values == pytest.approx(290 - 0.0065 * inside)
     for polygons in (tmp_path / "coarse.nc", tmp_path / "tas.tif",
@@ -159,6 +159,8 @@ def test_a_time_is_refused_and_periods_go_into_a_table():
     bags = wb.bag_polygons(each[0], heights(), value="tas", join="cell", time="year",
                            totals=pd.concat(each).drop(columns="geometry"))
     assert bags.sizes["bag"] == 48 and "row 4, column 6 1991" in bags["bag"].values
+    assert bags["value"].attrs["aggregation"] == "mean"
+    assert bags.attrs["treatments"].count("each is taken for the mean over its cell") == 1
 
 
 def test_a_raster_that_gives_no_areas_is_refused_with_what_to_do(tmp_path):
@@ -187,6 +189,115 @@ def test_cells_at_a_pole_end_there():
     cap = xr.DataArray(np.arange(12.0).reshape(3, 4), dims=("lat", "lon"), name="t", coords={
         "lat": [90.0, 89.5, 89.0], "lon": [0.0, 0.5, 1.0, 1.5]})
     assert wb.grid_areas(cap, crs="EPSG:4326").total_bounds[3] == 90.0
+
+
+def test_only_columns_of_the_raster_are_taken_for_means_which_is_said(tmp_path):
+    cells = wb.grid_areas(temperatures())
+    cells["cases"] = np.arange(len(cells))
+    given = dict(covariates=heights(), id="cell")
+    said = "tas has the values of the cells of the grid 'tas': each is taken for the mean"
+    means = wb.bag_polygons(cells, value="tas", **given)
+    assert means["value"].attrs["aggregation"] == "mean" and said in means.attrs["treatments"]
+    table = cells[["cell", "cases"]].copy()
+    table.attrs = {}
+    temperatures().to_netcdf(tmp_path / "coarse.nc")
+    of_table = dict(covariates=heights(), value="cases", totals=table, join="cell")
+    for counts in (wb.bag_polygons(cells, value="cases", **given),
+                   wb.bag_polygons(tmp_path / "coarse.nc", **of_table),
+                   wb.bag_polygons(temperatures(), **of_table)):
+        assert counts["value"].attrs["aggregation"] == "sum"
+        assert "taken for the mean" not in counts.attrs["treatments"]
+    own = wb.bag_polygons(tmp_path / "coarse.nc", heights(), value="tas", join="cell",
+                          totals=table.assign(tas=2.5))
+    assert own["value"].attrs["aggregation"] == "mean" and (own["value"] == 2.5).all()
+
+
+def test_values_in_thirds_whose_origin_is_lost_are_said_to_look_like_means():
+    merged = wb.grid_areas((3 * temperatures()).round() / 3).dissolve("cell").reset_index()
+    assert 0.5 < (merged["tas"] % 1 > 0).mean() < 0.9
+    with pytest.warns(DataWarning, match="look like rates .* say aggregation='mean'"):
+        wb.bag_polygons(merged, heights(), value="tas", id="cell")
+    found = wb.check(merged, heights(), value="tas", id="cell")
+    (kept,) = [one for one in found.findings if one.code == "value-fractional"]
+    assert "aggregation='mean' if they are means" in kept.fix
+
+
+@pytest.mark.parametrize("name", ["cell", "geometry"])
+def test_variables_called_as_the_cells_own_columns_are_refused_and_the_remedy_works(name, tmp_path):
+    other = f"{name}_value"
+    raster, ds = coarse().rename(name), xr.Dataset({name: coarse()})
+    ds.to_netcdf(tmp_path / "a.nc")
+    for given, said, renamed in (
+            (raster, f"raster.rename('{other}')", raster.rename(other)),
+            (ds, f"raster.rename({{'{name}': '{other}'}})", ds.rename({name: other})),
+            ({name: raster}, f"under the key '{other}'", {other: raster}),
+            (tmp_path / "a.nc", f"a.nc').rename({{'{name}': '{other}'}})",
+             xr.open_dataset(tmp_path / "a.nc", decode_coords="all").rename({name: other}))):
+        with pytest.raises(InputError, match=f"variable '{name}'.* rename it first.*") as refused:
+            wb.grid_areas(given)
+        assert said in str(refused.value)
+        assert list(wb.grid_areas(renamed).columns) == ["cell", other, "geometry"]
+    coarse().rio.to_raster(tmp_path / f"{name}.tif")
+    with pytest.raises(InputError, match="a single band has the name of its file"):
+        wb.grid_areas(tmp_path / f"{name}.tif")
+    assert list(wb.grid_areas(ds.assign(t=coarse()), "t").columns) == ["cell", "t", "geometry"]
+
+
+def test_an_array_called_as_its_coordinate_goes_by_value():
+    for raster in (coarse().rename("x"), temperatures().rename("lat")):
+        areas = wb.grid_areas(raster, crs=None if "x" in raster.dims else "EPSG:4326")
+        np.testing.assert_array_equal(np.sort(areas["value"]), np.sort(raster.values.ravel()))
+
+
+def every_column() -> xr.Dataset:
+    tas = temperatures()
+    code = tas.copy(data=np.arange(24.0).reshape(4, 6))
+    return xr.Dataset({"tas": tas, "se": 0 * tas + 0.5, "people": 0 * tas + 7.0, "code": code,
+                       "region": code // 6})
+
+
+@pytest.mark.parametrize("suffix", ["", ".nc"])
+def test_all_columns_that_are_named_are_read_everywhere(tmp_path, suffix):
+    ds = every_column().assign(monthly=temperatures().expand_dims(time=2))
+    ds.to_netcdf(tmp_path / "all.nc")
+    given = tmp_path / "all.nc" if suffix else ds
+    named = dict(id="code", name="code", labels={"region": "region"})
+    values = dict(value="tas", standard_error="se", **named)
+    whole = wb.bag_polygons(given, heights(), **values)
+    parts = wb.bag_in_parts(given, heights(), "uniform", at_once=12, **values)
+    places = wb.polygon_places(given, heights(), population="people", **named)
+    people = wb.bag_in_parts(given, heights(), value="tas", population="people", at_once=12)
+    for one in (whole, parts, places):
+        assert one["bag"].values.tolist() == whole["bag"].values.tolist()
+        assert one["region"].values.tolist() == whole["region"].values.tolist()
+    assert (whole["noise_variance"] == 0.25).all() and (parts["noise_variance"] == 0.25).all()
+    assert sorted(map(int, whole["bag"].values)) == list(range(24))
+    for one in (places, people):
+        assert np.bincount(one["membership"], one["weight"]) == pytest.approx(np.full(24, 7.0))
+    with pytest.raises(InputError, match="no column 'q' .* 'se', 'people', 'code', 'region'"):
+        wb.bag_polygons(given, heights(), value="q", id="code")
+    with pytest.raises(InputError, match="labels={'region': 'NAME_1'}"):
+        wb.bag_polygons(given, heights(), value="tas", labels=["region"])
+
+
+def test_what_looks_like_a_mark_is_masked_or_kept_everywhere():
+    marked = temperatures().where(temperatures()["lat"] < 46.7, -9999.0)
+    places = wb.polygon_places(marked, heights(), marks="keep")
+    assert places.sizes["bag"] == 24
+    parts = wb.bag_in_parts(marked, heights(), "uniform", "tas", marks="mask", at_once=12,
+                            missing_value="drop")
+    assert parts.sizes["bag"] == 18
+
+
+def test_a_weight_that_changes_is_read_around_the_columns_that_are_named(tmp_path):
+    for year in (1990, 1991):
+        heights().rename("people").rio.to_raster(tmp_path / f"people_{year}.tif")
+    ds = every_column().assign(tas=temperatures().where(temperatures()["lat"] < 46.7, -9999.0),
+                               other=heights().rename(x="lon2", y="lat2").drop_vars("spatial_ref"))
+    table = pd.concat([wb.grid_areas(temperatures()).assign(year=year) for year in (1990, 1991)])
+    bags = wb.bag_polygons(ds, heights(), str(tmp_path / "people_{time}.tif"), "tas", join="cell",
+                           time="year", totals=table.drop(columns="geometry"), marks="keep")
+    assert bags.sizes["bag"] == 48
 
 
 @pytest.mark.slow

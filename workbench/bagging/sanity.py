@@ -19,7 +19,10 @@ from workbench.checks import DataWarning, option, warn
 
 MARK = "sanity"         # attribute of a dataset that was looked at: what was found, or "none"
 _PEOPLE = ("person", "people", "inhabitant", "resident", "population")
-_MOSTLY = 0.9           # share of the values that are not whole, of rates
+# Share of the values that are not whole, of rates: to one decimal every tenth is, to halves and
+# thirds more are.
+_MOSTLY = 0.5
+_SAME = 0.1             # of the largest weight: areas that differ by less say nothing of growth
 _SMALL = 1_000.0        # rates stay below it, per hundred or per thousand; so do split thousands
 _FEW_AREAS = 10         # below which nothing is said of values beside populations
 _UNEQUAL, _EVEN = 0.4, 0.35     # log-sd of populations that differ; of it, that of means at most
@@ -184,9 +187,12 @@ def _rates(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding
     # as the share of graduates, which is higher in large towns.
     from scipy.stats import spearmanr  # half a second that pages need not wait for
 
-    if np.ptp(total) > 0 and spearmanr(value, total).statistic > 0.5 and not (
-            _of_people(ds) and min(value.min(), total.min()) > 0
-            and np.log(value).std() < np.log(value / total).std()):
+    # Temperatures do by their ranks, as cells of a grid in degrees are larger where it is warm.
+    positive = min(value.min(), total.min()) > 0
+    less = positive and (
+        np.log(value).std() <= _EVEN * np.log(total).std()
+        or _of_people(ds) and np.log(value).std() < np.log(value / total).std())
+    if np.ptp(total) > _SAME * total.max() and spearmanr(value, total).statistic > 0.5 and not less:
         return []
     return [suspicious(
         "rates", f"{int(broken.sum())} of {value.size} counts are not whole, all are below "

@@ -86,7 +86,7 @@ def read_areas(
     polygons: object, id: str | None, value: str | None, treatments: CleaningOptions,
     record: Record, crs: str | None = None, layer: str | None = None,
     added: tuple[str, ...] = (), what: str = "area",
-    nodata: float | Sequence[float] | None = None,
+    nodata: float | Sequence[float] | None = None, columns: Sequence[str] = (),
 ):
     """Read polygons, index them by their id as a string, and unite those that share one if asked.
 
@@ -109,6 +109,9 @@ def read_areas(
         What messages call one of them.
     nodata : float or sequence of float, optional
         Marks of missing values, where the areas are cells of a raster.
+    columns : sequence of str
+        All columns that are needed, where they are more than these: of such a raster no others
+        are read.
 
     Returns
     -------
@@ -122,7 +125,8 @@ def read_areas(
         allowed.
     """
     areas = read_polygons(polygons, record, crs=crs, layer=layer, nodata=nodata,
-                          columns=[one for one in (value, *added) if one], marks=treatments.marks)
+                          columns=columns or [one for one in (value, *added, id) if one],
+                          marks=treatments.marks)
     for one in {value, *added} & set(areas.columns):
         require_column(areas, one, "value")
     if id is not None:
@@ -216,7 +220,8 @@ def usable_values(
             record.note(f"{count} fractional counts were rounded", **about)
         else:
             record.note(f"{count} fractional counts were kept as they are", **about,
-                        fix=f"pass {option('fractional', 'round')} if they are counts")
+                        fix=f"pass {option('aggregation', 'mean')} if they are means or rates, "
+                            f"{option('fractional', 'round')} if they are counts")
     return values, kept
 
 

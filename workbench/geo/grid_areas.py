@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from workbench import schema
 from workbench.checks import InputError, option, package, require
 from workbench.geo.netcdf import axis_names, open_netcdf, rasters_in
 from workbench.geo.rasters import read_rasters, same_grid
@@ -16,7 +15,8 @@ from workbench.geo.treatments import Record
 from workbench.geo.zarr_stores import is_zarr, open_zarr
 
 CELL = "cell"               # column of the cells' ids
-_MADE = "cells_of"          # in attrs of a GeoDataFrame: the name of the grid
+GEOMETRY = "geometry"
+MADE = "cells_of"           # in attrs of a GeoDataFrame: the grid, by column of its values
 _NETCDF = (".nc", ".nc4")
 _RASTERS = (*_NETCDF, ".tif", ".tiff", ".vrt", ".asc", ".img", ".grd")
 _POLE = 90.0
@@ -47,14 +47,17 @@ def grid_areas(raster: object, value: str | Sequence[str] | None = None, *,
     geopandas.GeoDataFrame
         Rectangles in the raster's CRS and with its longitudes, with the column ``cell``
         ("row 1, column 1" in the north-west) and one for each variable, NaN in cells without a
-        value. `workbench.bag_polygons` takes their values for means, unless it is told otherwise.
+        value. An array that is called as one of its coordinates goes by the name ``value``.
+        `workbench.bag_polygons` takes these columns for means, says so, and goes by
+        ``attrs["cells_of"]``: no other column is, and after merging, dissolving, renaming or
+        writing to a file none is, so that ``aggregation="mean"`` is to be given.
 
     Raises
     ------
     InputError
         As of rasters everywhere, if there is no such file or variable; if a variable has a time or
-        another dimension beside the grid; if variables lie on several grids; and if there are more
-        cells than areas can be.
+        another dimension beside the grid; if variables lie on several grids, hold dates, or are
+        called ``cell`` or ``geometry``; and if there are more cells than areas can be.
 
     Examples
     --------
@@ -90,7 +93,8 @@ def cells_of(raster: object, record: Record, columns: Sequence[str] = (), crs: s
     record : Record
         Receives what was taken and left out.
     columns : sequence of str
-        Columns that are needed: where it has variables of these names, no others are read.
+        Columns that are needed, the value first: where that is a variable of it, no others are
+        read.
     crs, nodata, marks
         As of `grid_areas`.
 
@@ -104,33 +108,20 @@ def cells_of(raster: object, record: Record, columns: Sequence[str] = (), crs: s
         As of `grid_areas`.
     """
     cells = _cells(raster, record, columns, crs, nodata, marks, argument="polygon_crs")
-    means = (f", and its value is the mean over it unless {option('aggregation', 'sum')} is given"
-             if columns else "")
-    record.note(f"{cells.attrs[_MADE]} is a raster: each of its {len(cells)} cells is an area"
-                f"{means}")
+    record.note(f"{next(iter(cells.attrs[MADE].values()))} is a raster: each of its {len(cells)} "
+                "cells is an area")
     return cells
 
 
-def meant(polygons: object, aggregation: str | None, kind: str | None, errors: object,
-          trials: object) -> tuple[str, str]:
-    """What values are, as of `workbench.schema.meant`: those of a raster's cells are means.
+def called(raster: object) -> str:
+    """What messages call a raster in memory."""
+    return f"the grid {_name_of(raster)!r}" if isinstance(raster, xr.DataArray) else "the grid"
 
-    Parameters
-    ----------
-    polygons : object
-        The areas, as a raster or as what `grid_areas` made of one.
-    aggregation, kind, errors, trials
-        As of `workbench.schema.meant`.
 
-    Returns
-    -------
-    (str, str)
-        Aggregation and kind.
-    """
-    of_grid = is_grid(polygons) or _MADE in getattr(polygons, "attrs", {})
-    if of_grid and aggregation is None and kind != "count" and trials is None:
-        aggregation = "mean"
-    return schema.meant(aggregation, kind, errors, trials)
+def _name_of(raster: xr.DataArray) -> str:
+    """The variable that an array is: one called as its coordinate could not stand beside it."""
+    name = str(raster.name or "value")
+    return "value" if name in {*map(str, raster.coords), *map(str, raster.dims)} else name
 
 
 def _cells(raster: object, record: Record, wanted: Sequence[str], crs: str | None,
@@ -138,7 +129,7 @@ def _cells(raster: object, record: Record, wanted: Sequence[str], crs: str | Non
            only: bool = False):
     """Cells by their id; ``only``: all that is wanted must be there."""
     package("rioxarray", extra="geo")           # registers .rio
-    name, opened = _opened(raster)
+    name, opened = opened_grid(raster)
     if isinstance(opened, xr.Dataset):
         opened = _of_one_time(opened, name, list(wanted), record, only)
     found = read_rasters(opened, record, crs=crs, nodata=nodata, marks=marks,
@@ -152,9 +143,29 @@ def _cells(raster: object, record: Record, wanted: Sequence[str], crs: str | Non
     require(first.size <= _MOST, f"{name} has {first.size:,} cells, more than the {_MOST:,} that "
             "can be areas, which are to be coarse: cut out the part that is wanted, or give it as "
             f"a covariate, {option('covariates')}")
+    for one, what in ((CELL, "ids"), (GEOMETRY, "outlines")):
+        if one in found:
+            raise InputError(f"{name} has a variable {one!r}, as the column of the cells' {what} "
+                             f"is called; rename it first: {_renaming(raster, one)}")
     cells = _rectangles(first, found)
-    cells.attrs[_MADE] = name
+    cells.attrs[MADE] = dict.fromkeys(found, name)
     return cells
+
+
+def _renaming(raster: object, name: str) -> str:
+    """How a variable of a raster gets another name."""
+    other = f"{name}_value"
+    if isinstance(raster, xr.DataArray):
+        return f"raster.rename({other!r})"
+    if isinstance(raster, xr.Dataset):
+        return f"raster.rename({{{name!r}: {other!r}}})"
+    if isinstance(raster, Mapping):
+        return f"give it under the key {other!r}"
+    path = Path(raster)
+    if is_zarr(path) or path.suffix.lower() in _NETCDF:
+        opened = "xr.open_zarr" if is_zarr(path) else "xr.open_dataset"
+        return f"{opened}({str(path)!r}).rename({{{name!r}: {other!r}}}), in its place or saved"
+    return "a single band has the name of its file"
 
 
 def _of_bands(found: dict[str, xr.DataArray], name: str, wanted: Sequence[str]
@@ -167,14 +178,12 @@ def _of_bands(found: dict[str, xr.DataArray], name: str, wanted: Sequence[str]
     return {one: found[one] for one in wanted}
 
 
-def _opened(raster: object) -> tuple[str, object]:
+def opened_grid(raster: object) -> tuple[str, object]:
     """A grid's name for messages, and a Dataset where it may have more than bands."""
     if isinstance(raster, xr.DataArray):
-        name = str(raster.name or "value")
-        # Its own name would be lost beside that of a coordinate.
-        return f"the grid {name!r}", raster.rename(name).to_dataset(promote_attrs=False)
+        return called(raster), raster.to_dataset(name=_name_of(raster), promote_attrs=False)
     if isinstance(raster, xr.Dataset | Mapping):
-        return "the grid", raster
+        return called(raster), raster
     require(isinstance(raster, str | Path), "expected a DataArray, a Dataset or a path of a raster,"
             f" got {type(raster).__name__}")
     path = Path(raster)
@@ -190,6 +199,8 @@ def _of_one_time(ds: xr.Dataset, name: str, wanted: list[str], record: Record, o
     """Variables over y and x alone, by name; those with a time are refused where none else is."""
     absent = [one for one in wanted if one not in ds.data_vars] if only else []
     require(not absent, f"{name} has no variables {absent}; it has {list(map(str, ds.data_vars))}")
+    if not only and wanted and wanted[0] not in ds.data_vars:    # so that messages list them all
+        wanted = []
     bands = {one: ds[one] for one in rasters_in(ds, name, record, wanted)}
     more = {one: _beside(band) for one, band in bands.items() if _beside(band)}
     if more and (len(more) == len(bands) or set(more) & set(wanted)):

@@ -10,6 +10,7 @@ import xarray as xr
 from workbench import schema
 from workbench.checks import InputError, require
 from workbench.geo.areas import read_polygons
+from workbench.geo.cell_columns import named_in
 from workbench.geo.pixels import weight_raster
 from workbench.geo.rasters import same_grid
 from workbench.geo.treatments import CleaningOptions, Record
@@ -54,7 +55,8 @@ def weights_by_period(given: dict, periods: list[str], hole: str, options: Clean
             "leave out grid_of, or give weights on that covariate's pixels")
     # Where the polygons are, so that no more than their surroundings are read.
     near = extent_of(read_polygons(given["polygons"], Record(), crs=given["polygon_crs"],
-                                   layer=given["layer"], nodata=given["nodata"]))
+                                   layer=given["layer"], nodata=given["nodata"],
+                                   columns=named_in(given), marks=options.marks))
     found: dict[str, xr.DataArray] = {}
     for period in periods:
         path = str(given["weight"]).replace(hole, period)

@@ -20,13 +20,13 @@ from workbench.geo.attributes import hint_of
 from workbench.geo.period_weights import changes, mean_weight, weighed, weights_by_period
 from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
 from workbench.geo.totals import survey_errors, table_with_ids
-from workbench.geo.treatments import Record, treatments_from
+from workbench.geo.treatments import treatments_from
 
 TIME, HOLE, _AT = "time", "{time}", "@"
 AREA, PERIOD = "area", "period"             # labels of the bags, and of the individuals
 _MOST = 30_000_000                          # individuals, times periods
 _OF_VALUES = ("totals", "join", "time", "trials", "standard_error", "value", "kind", "aggregation",
-              "value_units", "encoding", "covariates", "weight", "treatments")
+              "value_units", "encoding", "covariates", "weight", "treatments", "record")
 
 
 def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dataset:
@@ -37,7 +37,7 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
     bag : callable
         `workbench.bag_polygons`.
     given : dict
-        Its arguments, ``time`` among them.
+        Its arguments, ``time`` among them, and its ``record`` so far.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
         value is known.
     """
     treatments = given["treatments"]
-    options, record = treatments_from(treatments), Record()
+    options, record = treatments_from(treatments), given["record"]
     require(given["totals"] is not None, "a column of periods is one of a table with a row for "
             "each area and period; give " + option("totals", "FILE"))
     frame, name = table_with_ids(given["totals"], given["join"], given["encoding"])

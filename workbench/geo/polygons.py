@@ -13,10 +13,10 @@ from workbench.bagging.findings import counted, part
 from workbench.checks import choose, option, require
 from workbench.geo.areas import read_areas
 from workbench.geo.attributes import label_columns, numeric_column
+from workbench.geo.cell_columns import meant, named_in
 from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.coverage import account, coverage_fractions, covered_by
 from workbench.geo.derived import with_derived
-from workbench.geo.grid_areas import meant
 from workbench.geo.grids import CELLS, is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
 from workbench.geo.meeting import onto, without_empty
@@ -28,7 +28,7 @@ from workbench.geo.shapes import coordinate_units
 from workbench.geo.spreading import inhabited, spread
 from workbench.geo.standard_errors import refuse_column, refuse_of_others, with_variances
 from workbench.geo.totals import index_by, joined, positives, require_joined, with_trials
-from workbench.geo.treatments import Record, treatments_from
+from workbench.geo.treatments import treatments_from
 from workbench.geo.windows import extent_of
 from workbench.geo.zero_weight import extents, record_of
 
@@ -173,12 +173,12 @@ def bag_polygons(
     >>> ds.sizes["bag"], ds.sizes["individual"]
     (2, 32)
     """
-    aggregation, kind = meant(polygons, aggregation, kind, standard_error, trials)
+    aggregation, kind, record = meant(dict(locals()))
     given = dict(locals())
     if time is not None:
         return bag_periods(bag_polygons, given)
     choose("aggregation", aggregation, schema.AGGREGATIONS)
-    options, record = treatments_from(treatments), Record()
+    options = treatments_from(treatments)
     refuse_of_others(standard_error, kind, aggregation, trials, options.duplicates)
     require(value is not None, "name the column that was counted: value='...'")
     require(totals is not None or join is None, "there is no table to join; give "
@@ -188,7 +188,7 @@ def bag_polygons(
 
     def areas_read(crs: str | None):
         found = read_areas(polygons, index_by(id, join), columns[0], options, record, crs, layer,
-                           columns[1], nodata=nodata)
+                           columns[1], nodata=nodata, columns=named_in(given))
         return found if totals is None else joined(found, totals, join, encoding, options, record)
 
     areas, layers, coded, grid, within, people = None, {}, (), None, None, None

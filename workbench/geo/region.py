@@ -8,9 +8,10 @@ import xarray as xr
 
 from workbench.checks import DataWarning, without_warnings
 from workbench.geo.areas import read_polygons
+from workbench.geo.cell_columns import named_in
 from workbench.geo.grids import CELLS
 from workbench.geo.polygons import bag_polygons
-from workbench.geo.treatments import Record
+from workbench.geo.treatments import Record, treatments_from
 
 _NONE = "no value"      # a column that stands where values are expected
 
@@ -78,7 +79,9 @@ def polygon_places(
     (2, False)
     """
     record = Record()
-    areas = read_polygons(polygons, record, crs=polygon_crs, layer=layer, nodata=nodata)
+    named = {"population": population, "id": id, "name": name, "labels": labels}
+    areas = read_polygons(polygons, record, crs=polygon_crs, layer=layer, nodata=nodata,
+                          columns=named_in(named), marks=treatments_from(treatments).marks)
     with without_warnings(DataWarning):     # of covariates alike all over: nothing is learnt
         ds = bag_polygons(
             areas.assign(**{_NONE: 0.0}), covariates, weight, _NONE, kind="continuous",

@@ -85,7 +85,9 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
     from workbench.geo import bag_polygons  # here: a fit alone needs no geospatial packages
     from workbench.geo.areas import read_polygons
     from workbench.geo.attributes import require_column
+    from workbench.geo.cell_columns import named_in
     from workbench.geo.coverage import LEFT_OUT
+    from workbench.geo.ids import as_text
     from workbench.geo.treatments import Record
     from workbench.geo.windows import windows_alone
 
@@ -94,7 +96,8 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
     record = Record()
     areas = read_polygons(polygons, record, crs=options.pop("polygon_crs", None),
                           layer=options.pop("layer", None), nodata=options.get("nodata"),
-                          columns=[c for c in (value, options.get("trials")) if c])
+                          columns=named_in({"value": value, **options}),
+                          marks=options.get("marks", "error"))
     if options.get("id") is not None:
         require_column(areas, options["id"], "id")
     ids = areas.index if options.get("id") is None else areas[options["id"]]
@@ -128,7 +131,7 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
                 f"{np.asarray(ids)[left[0]]}): {empty[0][1]}")
         warn(said, DataWarning)
         notes.append(said)
-    ds = _together(found, dict(zip(map(str, ids), range(len(ids)), strict=True)), notes)
+    ds = _together(found, dict(zip(map(as_text, ids), range(len(ids)), strict=True)), notes)
     lost = sum(part.attrs.get("left_out_weight", 0.0) for _, part in found)
     if lost:                    # of windows without an area nobody has counted it
         ds.attrs |= {"treatments": f"{ds.attrs['treatments']}\n{'at least ' if empty else ''}"
