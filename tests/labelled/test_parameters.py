@@ -1,10 +1,16 @@
 """Models in scikit-learn's manner: their parameters, clones and equality."""
 
 import copy
+import functools
+import threading
 
 import gpytorch
 import numpy as np
+import pandas as pd
 import pytest
+import torch
+import xarray as xr
+from gpytorch import priors
 from sklearn.base import clone
 
 import workbench as wb
@@ -32,6 +38,70 @@ def test_kernels_and_arrays_are_compared_by_what_they_hold():
     rough = gpytorch.kernels.ScaleKernel(gpytorch.kernels.MaternKernel(nu=0.5))
     assert wb.VBAgg(kernel=rough) != wb.VBAgg(
         kernel=gpytorch.kernels.ScaleKernel(gpytorch.kernels.MaternKernel(nu=1.5)))
+
+
+@pytest.mark.parametrize(("prior", "another"), [
+    (priors.GammaPrior(3.0, 6.0), priors.GammaPrior(3.0, 5.0)),
+    (priors.LogNormalPrior(0.0, 1.0), priors.LogNormalPrior(0.0, 2.0)),
+    (priors.UniformPrior(0.0, 1.0), priors.UniformPrior(0.0, 2.0)),
+    (priors.HalfCauchyPrior(1.0), priors.HalfCauchyPrior(2.0)),
+    (priors.SmoothedBoxPrior(0.1, 2.0), priors.SmoothedBoxPrior(0.1, 3.0))])
+def test_kernels_with_a_prior_are_compared_by_it(prior, another):
+    def model(one):
+        inner = gpytorch.kernels.RBFKernel(lengthscale_prior=one)
+        return wb.VBAgg(kernel=gpytorch.kernels.ScaleKernel(inner))
+
+    given = model(prior)
+    assert clone(given) == given and copy.deepcopy(given) == given
+    assert model(copy.deepcopy(prior)) == given != model(another)
+    clone(given).options.kernel.base_kernel.lengthscale_prior.log_prob(torch.tensor(0.5))
+    assert clone(given) == given
+
+
+@pytest.mark.parametrize("kind", [pd.Series, xr.DataArray, lambda value: tuple(value)])
+def test_starting_values_of_pandas_and_xarray_are_compared_as_a_whole(kind):
+    model = wb.VBAgg(initial={"matern32.lengthscale": kind([1.0, 2.0])})
+    assert clone(model) == model
+    assert wb.VBAgg(initial={"matern32.lengthscale": kind([1.0, 3.0])}) != model
+    assert wb.VBAgg(initial={"matern32.lengthscale": 1.0}) != model
+
+
+class Trend:
+    """A mean function with a slope, which holds itself, as caches do."""
+
+    def __init__(self, slope):
+        self.slope, self.itself = slope, self
+
+    def __call__(self, columns):
+        return self.slope * columns["x"]
+
+    def called(self, columns):
+        return self(columns)
+
+
+class Silent(Trend):
+    __slots__ = ("lock",)
+
+    def __init__(self, slope):
+        super().__init__(slope)
+        self.lock = threading.Lock()
+
+    def __deepcopy__(self, memo):
+        return Silent(self.slope)
+
+
+def scaled(slope, columns):
+    return slope * columns["x"]
+
+
+@pytest.mark.parametrize("make", [
+    Trend, lambda slope: Trend(slope).called, lambda slope: functools.partial(scaled, slope)])
+def test_functions_with_a_state_are_compared_by_it(make):
+    model = wb.CMP(mean_function=make(2.0))
+    assert copy.deepcopy(model) == model == wb.CMP(mean_function=make(2.0))
+    assert wb.CMP(mean_function=make(3.0)) != model != wb.CMP(mean_function=scaled)
+    assert wb.CMP(mean_function=Silent(2.0)) != wb.CMP(mean_function=Silent(2.0))
+    assert wb.CMP(mean_function=lambda c: c) != wb.CMP(mean_function=lambda c: c)
 
 
 @pytest.mark.parametrize(("change", "message"), [

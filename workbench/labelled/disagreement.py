@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from workbench.checks import warn
 from workbench.gp.models.several_sources.agreement import (
-    CLEAR,
     LEVEL,
     SLOPE,
     Disagreement,
     disagreements,
 )
+from workbench.gp.models.several_sources.coefficient import CLEAR
 from workbench.labelled.several import SourcesFit
 
 #: How the note begins that says of a fit that its sources disagree.
