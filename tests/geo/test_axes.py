@@ -52,7 +52,7 @@ def test_files_of_one_row_keep_its_height(tmp_path, suffix):
      "has no coordinates of its pixels along y, and no transform"),
     (lambda r: r.assign_coords(y=r["y"] - 60.0 * (np.arange(8) == 3)),
      "uneven coordinates along y: .* interpolate it"),
-    (lambda r: r.assign_coords(x=np.roll(r["x"], 3)), "uneven coordinates along x: .*sortby"),
+    (lambda r: r.assign_coords(x=np.roll(r["x"], 3)), "along x that are not in order; .*sortby"),
     (lambda r: r.assign_coords(x=np.where(r["x"] == r["x"][3], np.nan, r["x"])),
      "has 1 coordinates along x that are no numbers"),
 ])
@@ -72,6 +72,17 @@ def test_longitudes_that_are_sorted_and_torn_are_said_to_be_that(longitudes, sai
                    origin=(0.0, 50.0)).drop_vars("spatial_ref").assign_coords(x=longitudes)
     with pytest.raises(InputError, match=said):
         read_rasters(whole, Record(), crs="EPSG:4326")
+
+
+@pytest.mark.parametrize(("crs", "x"), [("EPSG:32633", [0.0, 200, 100, 300]),
+                                        ("EPSG:4326", [10.0, 0, 20, 30]),
+                                        ("EPSG:32633", [0.0, 90, -180, -90])])
+def test_coordinates_out_of_order_are_no_matter_of_turns(crs, x):
+    whole = xr.DataArray(np.arange(12.0).reshape(3, 4), dims=("y", "x"), name="height", coords={
+        "y": [20.0, 10.0, 0.0], "x": x}).rio.write_crs(crs)
+    with pytest.raises(InputError, match=r"along x that are not in order; .*sortby\('x'\)"):
+        read_rasters(whole, Record())
+    assert read_rasters(whole.sortby("x"), Record())["height"].sizes["x"] == 4
 
 
 def test_pixels_without_coordinates_lie_where_the_transform_says():

@@ -91,6 +91,11 @@ def test_longitudes_beyond_180_are_said_to_be_that():
         x=-109.95 + 0.125 * np.arange(24), y=39.2 - 0.125 * np.arange(24))
     with pytest.raises(InputError, match="longitudes run from 0 to 360.*take 360 off"):
         wb.bag_polygons(wb.grid_areas(there), height, "uniform", "temperature", aggregation="mean")
+    areas = wb.grid_areas(there)
+    with pytest.raises(InputError, match=r"areas.assign\(geometry=areas.translate\(-360\)\)"):
+        wb.bag_polygons(areas, height, "uniform", "temperature")
+    moved = areas.assign(geometry=areas.translate(-360))
+    assert wb.bag_polygons(moved, height, "uniform", "temperature").sizes["bag"] == 36
 
 
 DEGREES = 0.1       # pixels of heights(), four along a cell of temperatures()

@@ -269,3 +269,12 @@ def test_other_tables_of_the_command_line_take_an_encoding(tmp_path):
     spec = wb.SmoothSpec(str(path), "m", "n", "x", "y")
     assert "encoding" not in spec.to_json() and wb.SmoothSpec.from_json(spec.to_json()) == spec
     assert "encoding" in wb.SmoothSpec(str(path), "m", "n", "x", "y", encoding="latin-1").to_json()
+
+
+@pytest.mark.parametrize("bound", ["<5", "<=4", "≤4", "<= 4"])
+def test_bounds_of_suppressed_counts_are_recognised_however_written(bound):
+    import pandas as pd
+
+    from workbench.geo.attributes import hint_of
+
+    assert "small counts that are suppressed" in hint_of(pd.Series([bound, "10"]))

@@ -266,3 +266,22 @@ def test_places_of_fields_from_a_geotiff_have_the_units_of_their_crs(crs, unit):
     targets = wb.targets_from_grid(fields, "warmth", ["height", "x", "y"])
     for one in (bags, targets):
         assert one["mediator_units"].values.tolist()[1:] == [unit, unit]
+
+
+def test_fields_of_one_grid_may_have_their_dimensions_in_any_order():
+    ds = fields(6)
+    turned = ds.assign(height=ds["height"].T)
+    plain, found = (wb.targets_from_grid(one, "warmth", ["height", "x"]) for one in (ds, turned))
+    for name in ("value", "mediators"):
+        np.testing.assert_array_equal(found[name], plain[name])
+    with pytest.raises(InputError, match=r"height \(x\).*broadcast_like\(fields\['warmth'\]"):
+        wb.targets_from_grid(ds.assign(height=ds["height"][0]), "warmth", ["height"])
+
+
+@pytest.mark.parametrize("other, axes", [("x", "lon"), ("longitude", "lon")])
+def test_two_coordinates_of_one_axis_are_refused_and_the_remedy_works(other, axes):
+    ds = fields(6)
+    both = ds.assign_coords({other: (axes, np.arange(6.0))})
+    with pytest.raises(InputError, match=rf"fields.drop_vars\(\['{other}'\]\)"):
+        wb.targets_from_grid(both, "warmth", ["height"])
+    assert wb.targets_from_grid(both.drop_vars(other), "warmth", ["height"]).sizes["target"] == 36

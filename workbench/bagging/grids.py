@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from workbench.bagging.tables import LONLAT
 from workbench.checks import package, require
 
 _NORTH = ("lat", "latitude", "grid_latitude", "y", "projection_y_coordinate", "north", "northing")
@@ -136,3 +137,32 @@ def axis_unit(fields: xr.Dataset, name: str) -> str:
         return "1"
     unit = package("pyproj", extra="geo").CRS.from_wkt(stated).axis_info[0].unit_name
     return {"metre": "m", "kilometre": "km"}.get(unit, unit)
+
+
+def in_x_and_y(fields: xr.Dataset) -> xr.Dataset:
+    """Fields whose longitudes and latitudes are called x and y.
+
+    Parameters
+    ----------
+    fields : xr.Dataset
+        With coordinates called so, or lon and lat, or longitude and latitude.
+
+    Returns
+    -------
+    xr.Dataset
+        The same.
+
+    Raises
+    ------
+    InputError
+        If several of them are the same axis.
+    """
+    for axis in ("x", "y"):
+        names = [n for n in map(str, fields.variables) if n == axis or
+                 LONLAT.get(n) == axis and n in fields.coords]
+        # Without the others the pixels stay where their own dimension has them.
+        kept = next((n for n in names if n in fields.dims), (names or [axis])[0])
+        require(len(names) < 2, f"the fields have {' and '.join(map(repr, names))}, which are all "
+                f"taken for {axis}; keep one of them, such as by fields.drop_vars("
+                f"{[n for n in names if n != kept]})")
+    return fields.rename({old: new for old, new in LONLAT.items() if old in fields.coords})

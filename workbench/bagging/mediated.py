@@ -9,8 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from workbench import schema
-from workbench.bagging.grids import axis_unit
-from workbench.bagging.tables import LONLAT
+from workbench.bagging.grids import axis_unit, in_x_and_y
 from workbench.checks import choose, require
 
 
@@ -156,18 +155,23 @@ def targets_from_grid(fields: xr.Dataset, value: str, mediators: Sequence[str],
     """
     choose("missing", missing, ("refuse", "drop"))
     mediators = _names(mediators)
-    fields = fields.rename({old: new for old, new in LONLAT.items() if old in fields.coords})
+    fields = in_x_and_y(fields)
     known = [str(n) for n in (*fields.data_vars, *(a for a in ("x", "y") if a in fields.coords))]
     for name in (value, *mediators):
         choose("field", name, known)
     taken = fields[[n for n in (value, *mediators) if n in fields.data_vars]]
     grids = {str(n): tuple(map(str, field.dims)) for n, field in taken.data_vars.items()}
-    require(len(set(grids.values())) == 1 and len(taken.sizes) == 2,
+    alike = len(set(map(frozenset, grids.values()))) == 1
+    widest = max(grids, key=lambda n: len(grids[n]), default=value)
+    more = [d for d in grids.get(widest, ()) if d not in ("x", "y")]
+    require(alike and len(taken.sizes) == 2,
             "targets are the pixels of one grid of two dimensions, and these fields have " +
-            ", ".join(f"{n} ({', '.join(dims)})" for n, dims in grids.items()) +
-            "; where there are several times, choose one, such as fields.isel(time=0, drop=True)")
-    table = taken.to_dataframe()
-    table = table.reset_index()
+            ", ".join(f"{n} ({', '.join(dims)})" for n, dims in grids.items()) + (
+                f"; where there are several times, choose one, such as fields.isel("
+                f"{more[0] if len(more) == 1 else 'time'}=0, drop=True)" if len(taken.sizes) > 2
+                else "; spread the others over it, such as fields.map(lambda one: "
+                     f"one.broadcast_like(fields[{widest!r}]))"))
+    table = taken.to_dataframe().reset_index()
     whole = np.isfinite(table[[value, *mediators]].to_numpy(dtype=float)).all(1)
     require(bool(whole.all()) or missing == "drop", f"{int((~whole).sum())} of {len(whole)} pixels "
             "lack the value or a mediator; pass missing='drop' to leave them out")

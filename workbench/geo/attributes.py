@@ -13,7 +13,7 @@ from workbench.geo.treatments import Record
 _THOUSANDS = r"-?[1-9]\d{0,2}([,.'\s]\d{3})+"      # 12,345 and the like
 _COMMAS = r"-?(\d*|\d{1,3}([.'\s]\d{3})+),\d+"         # 0,94 or 1.234,5
 _CODE = r"0\d+"
-_BOUND = r"[<≤]\s*\d+(?:[.,]\d+)?"
+_BOUND = r"(?:<=?|≤)\s*\d+(?:[.,]\d+)?"
 # Entries below a bound are the low ones: without them the others tell of higher rates.
 _SUPPRESSED = (
     "leaving these areas out makes a map of the higher counts alone, whose rates are too high; "

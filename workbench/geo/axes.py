@@ -60,7 +60,8 @@ def laid_out(name: str, band: xr.DataArray) -> xr.DataArray:
                 (known.f, known.e) if axis == "y" else (known.c, known.a))
             sizes[axis] = _of_one(name, axis, float(band[axis][0]), first, step)
             continue
-        check_even(name, band[axis].values, axis)
+        check_even(name, band[axis].values, axis,
+                   degrees=band.rio.crs is None or band.rio.crs.is_geographic)
         if way * float(band[axis][1] - band[axis][0]) < 0:
             band = band.isel({axis: slice(None, None, -1)})
     if not sizes:
@@ -92,7 +93,7 @@ def _agrees(known, band: xr.DataArray) -> bool:
     return True
 
 
-def check_even(name: str, along: np.ndarray, axis: str) -> None:
+def check_even(name: str, along: np.ndarray, axis: str, degrees: bool = True) -> None:
     """Refuse coordinates of several pixels that are not evenly spaced, to a tenth of a pixel.
 
     Parameters
@@ -103,6 +104,8 @@ def check_even(name: str, along: np.ndarray, axis: str) -> None:
         Coordinates.
     axis : str
         Which.
+    degrees : bool
+        Whether they may be longitudes or latitudes.
 
     Raises
     ------
@@ -118,8 +121,12 @@ def check_even(name: str, along: np.ndarray, axis: str) -> None:
     off, step = _off_even(along)
     if step > 0 and off.max() <= UNEVEN * step:
         return
-    if axis == "x":
+    if axis == "x" and degrees:
         _refuse_torn(name, along)
+    ordered, even = _off_even(np.sort(along))
+    require(not (even > 0 and ordered.max() <= UNEVEN * even), f"raster {name!r} has coordinates "
+            f"along {axis} that are not in order; sort its pixels by them: raster.sortby({axis!r})"
+            ", by the name that this dimension has")
     raise InputError(
         f"raster {name!r} has uneven coordinates along {axis}: {along[off.argmax()]:.6g} lies "
         f"{off.max():.3g} off even steps of {step:.6g}; interpolate it to a regular grid first, "
@@ -140,6 +147,8 @@ def _refuse_torn(name: str, along: np.ndarray) -> None:
     for turned, found, what in (
             (TO_180, to_180(along), f"run from 0 to {TURN:g}: take {TURN:g} off those above 180"),
             (TO_360, along % TURN, f"lie on both sides of 180: add {TURN:g} to those below 0")):
+        if np.allclose(found, along):       # then nothing was beyond half a turn
+            continue
         found = np.sort(found)
         off, step = _off_even(found)
         if step > 0 and off.max() <= UNEVEN * step:

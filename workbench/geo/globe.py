@@ -80,7 +80,8 @@ def a_turn_apart(areas, grid: xr.DataArray) -> str:
     across = (south < top) & (north > bottom)
     if (across & (west - TURN < right) & (east - TURN > left)).any():
         return ("The polygons' longitudes run from 0 to 360, the raster's from -180 to 180: take "
-                "360 off those above 180, such as areas.translate(-360), or of cells of a raster "
+                "360 off those above 180, such as areas.assign(geometry=areas.translate(-360)), or "
+                "of cells of a raster "
                 f"{TO_180}")
     if (across & (west + TURN < right) & (east + TURN > left)).any():
         return ("The raster's longitudes run from 0 to 360, the polygons' from -180 to 180: take "
