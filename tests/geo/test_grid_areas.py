@@ -316,3 +316,11 @@ def test_the_command_of_the_page_runs(tmp_path, monkeypatch):
     done = CliRunner().invoke(app, [*command, "--model", "vbagg", "--quiet"])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "map.nc").is_file()
+
+
+def test_dates_are_no_values_of_cells():
+    days = temperatures().astype("timedelta64[D]") + np.datetime64("2020-01-01")
+    for given in ({}, {"value": "tas"}):
+        with pytest.raises(InputError, match="no numbers") as refused:
+            wb.grid_areas(days, **given)
+        assert "pass " not in str(refused.value)

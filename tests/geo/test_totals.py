@@ -88,8 +88,9 @@ def test_zeros_are_advised_where_they_make_ids_alike(given, of_areas, how):
 WRITTEN = [("0,94", r"'0,94' has decimal commas: write points, or .*read_csv\(FILE, decimal=','\)"),
            ("1.234,5", "'1.234,5' has decimal commas"), ("12.5%", "'12.5%' has percent signs: rem"),
            ("12,5 %", "'12,5 %' has percent signs"), ("1,234", "'1,234' has thousands separators"),
-           ("< 5", "'< 5' has a bound for a number.*rates are too high; write a number below the "
-            "bound.*pass missing_value='drop', and map these areas from the others by --at-poly")]
+           ("< 5", "'< 5' has a bound for a number.*are too high .of counts the rates.; write a "
+            "number below the bound.*pass missing_value='drop', and map these areas from the "
+            "others by --at-poly")]
 
 
 @pytest.mark.parametrize(("entry", "said"), WRITTEN)
@@ -99,6 +100,13 @@ def test_numbers_written_otherwise_are_told_how_of_a_table(entry, said):
         bagged(written, "rate")
     with pytest.raises(InputError, match="'0,9' and 15 others have decimal commas"):
         bagged(table().assign(rate="0,9"), "rate")
+
+
+def test_a_bound_in_the_place_of_people_is_no_value_that_areas_may_be_without():
+    polygons = areas().assign(people=["<=5", *map(str, range(100, 115))], cases=range(16))
+    with pytest.raises(InputError, match="population column 'people'.*'<=5' has a bound for a "
+                       "number.*: write a number below the bound, such as half of it$"):
+        wb.bag_polygons(polygons, height(), value="cases", id="code", population="people")
 
 
 def test_areas_without_a_value_are_said_to_be_mapped_from_the_others():
@@ -277,4 +285,4 @@ def test_bounds_of_suppressed_counts_are_recognised_however_written(bound):
 
     from workbench.geo.attributes import hint_of
 
-    assert "small counts that are suppressed" in hint_of(pd.Series([bound, "10"]))
+    assert "suppressed counts" in hint_of(pd.Series([bound, "10"]))

@@ -14,12 +14,15 @@ _THOUSANDS = r"-?[1-9]\d{0,2}([,.'\s]\d{3})+"      # 12,345 and the like
 _COMMAS = r"-?(\d*|\d{1,3}([.'\s]\d{3})+),\d+"         # 0,94 or 1.234,5
 _CODE = r"0\d+"
 _BOUND = r"(?:<=?|≤)\s*\d+(?:[.,]\d+)?"
-# Entries below a bound are the low ones: without them the others tell of higher rates.
+_BELOW = "write a number below the bound, such as half of it"
+# Entries below a bound are the low ones: without them the others make the map too high.
 _SUPPRESSED = (
-    "leaving these areas out makes a map of the higher counts alone, whose rates are too high; "
-    "write a number below the bound, such as half of it, and see how the map changes with another")
+    "leaving these areas out makes a map of the higher values alone, which are too high (of counts "
+    f"the rates); {_BELOW}, and see how the map changes with another")
 _MAPPED = (". Or leave the entries empty, pass {drop}, and map these areas from the others by "
            "--at-polygons, in Python fit.to_dataset(workbench.polygon_places(...))")
+#: Roles of columns that hold what is mapped.
+_OBSERVED = ("value", "trials")
 _PERCENT = r"-?\d+([.,]\d+)?\s*%"
 
 
@@ -65,10 +68,10 @@ def numeric_column(areas, name: str, role: str) -> np.ndarray:
         If there is no such column or it does not hold numbers.
     """
     require_column(areas, name, role)
-    return floats(areas[name], f"{role} column {name!r}")
+    return floats(areas[name], f"{role} column {name!r}", role in _OBSERVED)
 
 
-def floats(column, name: str) -> np.ndarray:
+def floats(column, name: str, values: bool = True) -> np.ndarray:
     """Return a column of polygons or of a table as floats.
 
     Parameters
@@ -77,6 +80,8 @@ def floats(column, name: str) -> np.ndarray:
         Indexed by id.
     name : str
         What messages call it.
+    values : bool
+        Whether they are what is mapped, and not what it is mapped by.
 
     Returns
     -------
@@ -91,7 +96,8 @@ def floats(column, name: str) -> np.ndarray:
     try:
         return column.astype(float).to_numpy()
     except (TypeError, ValueError) as error:
-        what, hint = f"{name} does not hold numbers: {error}", hint_of(column)
+        what = f"{name} does not hold numbers: {error}"
+        hint = hint_of(column, values=values)
         numbers = numbers_in(column)
         if is_listing() and not np.isnan(numbers).all():    # else there is nothing to go on with
             wrong = np.isnan(numbers) & column.notna().to_numpy()
@@ -101,7 +107,7 @@ def floats(column, name: str) -> np.ndarray:
         raise InputError(f"{what}; {hint}" if hint else what) from error
 
 
-def hint_of(column, areas: bool = True) -> str:
+def hint_of(column, areas: bool = True, values: bool = True) -> str:
     """How numbers in text are written, and what to do; empty where that cannot be seen.
 
     Parameters
@@ -110,6 +116,8 @@ def hint_of(column, areas: bool = True) -> str:
         Numbers, some of them as text.
     areas : bool
         Whether a row is an area, and not one of its periods, which no other region has.
+    values : bool
+        Whether they are what is mapped, which areas may be without.
 
     Returns
     -------
@@ -120,8 +128,8 @@ def hint_of(column, areas: bool = True) -> str:
     thousands = text.str.fullmatch(_THOUSANDS)
     for told, remedy, which in (
             ("percent signs", "remove them", text.str.fullmatch(_PERCENT)),
-            ("a bound for a number, as small counts that are suppressed do",
-             _SUPPRESSED + mapped, text.str.fullmatch(_BOUND)),
+            ("a bound for a number, as suppressed counts and what is below a detection limit do",
+             _SUPPRESSED + mapped if values else _BELOW, text.str.fullmatch(_BOUND)),
             ("decimal commas", "write points, or read the table with pandas.read_csv(FILE, "
              "decimal=',')", text.str.fullmatch(_COMMAS) & ~thousands),
             ("thousands separators", "remove them", thousands)):

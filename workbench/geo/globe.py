@@ -48,7 +48,9 @@ def check_turns(areas, grid: xr.DataArray, record: Record) -> None:
                f"the weight raster, {left:.6g} to {right:.6g}, which has these places one turn "
                "further",
                "write both from -180 to 180, with 360 taken off longitudes above 180: rasters by "
-               f"{_RASTER}, areas, cut at 180, by ogr2ogr -wrapdateline",
+               f"{_RASTER}, areas, cut at 180, by ogr2ogr -wrapdateline; of cells of a raster that "
+               "lie across the border leave out that row of longitudes, such as by "
+               "raster.isel(lon=slice(1, None))",
                code="another-turn", where=names, count=len(names))
     note_wide(areas, "areas", "are taken to reach around it",
               "they take pixels of all longitudes between", record)

@@ -201,7 +201,7 @@ def _of_one_time(ds: xr.Dataset, name: str, wanted: list[str], record: Record, o
     require(not absent, f"{name} has no variables {absent}; it has {list(map(str, ds.data_vars))}")
     if not only and wanted and wanted[0] not in ds.data_vars:    # so that messages list them all
         wanted = []
-    bands = {one: ds[one] for one in rasters_in(ds, name, record, wanted)}
+    bands = {one: ds[one] for one in rasters_in(ds, name, record, wanted, "value")}
     more = {one: _beside(band) for one, band in bands.items() if _beside(band)}
     if more and (len(more) == len(bands) or set(more) & set(wanted)):
         one = next(iter(set(more) & set(wanted)), next(iter(more)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from workbench.checks import InputError, option, reading
+from workbench.checks import InputError, option, reading, require
 from workbench.geo.treatments import Record
 
 AXES = {"y": ("y", "lat", "latitude", "northing"), "x": ("x", "lon", "longitude", "easting")}
@@ -18,6 +18,7 @@ _STANDARD = {
 _NORTH = ("degrees_north", "degree_north", "degrees_N", "degree_N", "degreesN", "degreeN")
 _EAST = ("degrees_east", "degree_east", "degrees_E", "degree_E", "degreesE", "degreeE")
 _DEGREES = (*_NORTH, *_EAST)
+_NO_NUMBERS = "no numbers"
 DEGREES_CRS = "EPSG:4326"       # longitude and latitude of a file that names no ellipsoid
 _CLASSIC = (b"CDF\x01", b"CDF\x02")
 
@@ -59,7 +60,8 @@ def open_netcdf(path: Path, coordinates: bool | str = "all",
 
 
 def rasters_in(
-    ds: xr.Dataset, source: str, record: Record, wanted: Sequence[str] = ()
+    ds: xr.Dataset, source: str, record: Record, wanted: Sequence[str] = (),
+    argument: str = "variable",
 ) -> list[str]:
     """Names of the variables that are rasters; what else there is, and why, is recorded.
 
@@ -77,6 +79,8 @@ def rasters_in(
         Receives what was taken and left out.
     wanted : sequence of str
         Variables to take instead, where the Dataset has any of them.
+    argument : str
+        Name of the argument that has them, for messages.
 
     Returns
     -------
@@ -89,6 +93,8 @@ def rasters_in(
         If there is no raster.
     """
     present = [name for name in wanted if name in ds.data_vars]
+    dates = [name for name in present if ds[name].dtype.kind not in "iufb"]
+    require(not dates, f"{source}: variables {dates} hold no numbers; give others")
     if present:
         record.note(f"{source}: took {', '.join(present)}, as asked for")
         return present
@@ -105,9 +111,10 @@ def rasters_in(
             taken.append(name)
     told = ", ".join(f"{name} ({reason})" for name, reason in left.items())
     if not taken:
-        held = told or "none"
-        raise InputError(f"{source} holds no raster over y and x; its variables: {held}; pass "
-                         f"{option('variable', next(iter(left), 'NAME'))} if one of them is meant")
+        meant = [name for name, reason in left.items() if reason != _NO_NUMBERS]
+        raise InputError(
+            f"{source} holds no raster over y and x; its variables: {told or 'none'}" +
+            (f"; pass {option(argument, meant[0])} if one of them is meant" if meant else ""))
     rest = f"; left out: {told}" if told else ""
     record.note(f"{source}: took {', '.join(taken)}{rest}")
     return taken
@@ -184,7 +191,7 @@ def _reason_against(name: str, array: xr.DataArray, bounds: set[str], mapped: li
     if name in bounds or name.endswith(("_bnds", "_bounds")):
         return "bounds of cells"
     if array.dtype.kind not in "iufb":
-        return "no numbers"
+        return _NO_NUMBERS
     described = {array.attrs.get("standard_name"), array.attrs.get("units")}
     if described & {"longitude", "latitude", *_DEGREES}:
         return "a coordinate"

@@ -87,8 +87,9 @@ def parent_table(fine, larger, parent: str, value: str | None,
     record.note(f"values are those of {name}, by column {value!r}"
                 + (", and not those of the small polygons' column of that name" if value in fine
                    else ""))
-    return pandas.DataFrame({role: floats(frame[c], f"column {c!r} of {name}")
-                             for role, c in columns.items()}, index=frame.index)
+    return pandas.DataFrame({
+        role: floats(frame[c], f"column {c!r} of {name}", role in ("value", "trials"))
+        for role, c in columns.items()}, index=frame.index)
 
 
 def _refuse_two_ways(ids: list[str], fine, parent: str, where: str, column: str) -> None:
