@@ -71,6 +71,7 @@ WHY = {
     "gp/models/exact/closed_form.py": (3, "a mode beyond is a ConvergenceWarning; variances warn"),
     "gp/models/exact/tempered.py": (2, ZERO + ", of which `at` warns"),
     "gp/models/several_sources/base.py": (1, ZERO),
+    "gp/models/several_sources/coefficient.py": (1, "a value that the fit goes through"),
     "gp/models/several_sources/gprn.py": (1, ZERO),
     "gp/models/several_sources/magnitude.py": (1, "away from a maximum, which is noted"),
     "gp/models/several_sources/meeting.py": (2, "at least one dimension, and one step"),

@@ -554,6 +554,30 @@ def test_a_second_kernel_has_to_predict_left_out_bags_better_too(loss, kept, mon
     assert any(f"kept the {kept}" in note for note in fit.history.notes)
 
 
+@pytest.mark.parametrize(("name", "options", "by_all"), [
+    ("cmp", {}, True), ("var-cmp", {}, True), ("var-cmp", {"batch": 8}, False),
+    ("cmp", {"refine": 10}, False)])
+def test_two_ends_are_compared_by_the_evidence_that_was_maximised(
+        name, options, by_all, monkeypatch):
+    """That of clusters is another one, and only for where there is no other."""
+    from workbench.gp.models.conditional_mean import cmp_state
+
+    judged = []
+
+    class Comparing:
+        def __init__(self, state, search, evidence):
+            judged.extend([state.evidence(), evidence()])
+
+        def train(self, *_):
+            return History([0.0], converged=True)
+
+    monkeypatch.setattr(cmp_state, "_SMALL", 10)
+    monkeypatch.setattr(cmp_state, "TwoStages", Comparing)
+    make(name, starts=1, compress=2, **options).fit(apart())
+    of_all, used = (float(one) for one in judged)
+    assert (used == pytest.approx(of_all, rel=1e-9)) == by_all
+
+
 @pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 def test_mediators_that_tell_nothing_are_said():
     with pytest.warns(FitWarning, match="hardly tell the bags apart.*smoother kernel"):

@@ -130,3 +130,15 @@ def test_skewed_scatter_inside_cells_is_no_difference_of_level():
                  "cells": bagged(places, np.repeat(np.arange(20), 2), cells)}
         told.append(any(one.of_level for one in found(given)))
     assert sum(told) <= 1      # five without a look at logarithms
+
+
+def test_a_few_high_values_do_not_make_another_slope():
+    """Scatter is larger where values are, which then draw the fit to themselves."""
+    rng, alarms = np.random.default_rng(0), []
+    for _ in range(1000):
+        coarse = np.exp(1 + 0.5 * rng.normal(size=8))
+        fine = coarse * np.exp(0.3 * rng.normal(size=8) - 0.3**2 / 2)
+        for one, other in ((coarse, fine), (fine, coarse)):
+            slope, _, clear = regression(one, [other - other.mean()], [np.arange(8)], 1)
+            alarms.append(slope > 1 + max(clear, 0.2))
+    assert 2 * np.mean(alarms) < 0.01       # 0.02 with errors of the values that were fitted

@@ -107,7 +107,8 @@ class CMPState(Recalled):
         whole = None if rough and self._too_many() else self._whole()
         search = self._searcher(whole, rough)
         if self._left_out():
-            history = TwoStages(self, search, rough or whole).train(progress, callback)
+            judge = self._judge(whole, rough)
+            history = TwoStages(self, search, judge).train(progress, callback)
         else:
             history = search(callback, progress)
         history.notes[:0] = found.notes
@@ -121,6 +122,10 @@ class CMPState(Recalled):
     def _too_many(self) -> bool:
         """Whether pairs of all individuals are too many to refine hyperparameters by."""
         return len(self.x) > self.options.refine and not self.options.train_features
+
+    def _judge(self, whole: Evidence | None, rough: Evidence | None) -> Evidence:
+        """The evidence that two ends of a search are compared by: what the search maximised."""
+        return whole or rough
 
     def _whole(self) -> Evidence:
         field = self.training_field()

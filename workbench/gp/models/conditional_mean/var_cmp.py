@@ -52,6 +52,10 @@ class VarCMPState(CMPState):
     def _too_many(self) -> bool:
         return super()._too_many() and not self.options.batch
 
+    def _judge(self, whole: Evidence | None, rough: Evidence | None) -> Evidence:
+        # Minibatches are for individuals too many to have all of them at once.
+        return (rough or whole) if self.options.batch else super()._judge(whole, rough)
+
     def _searcher(self, whole: Evidence | None, rough: Evidence | None) -> Searcher:
         if not self.options.batch and self.options.inducing_inputs == "held":
             return super()._searcher(whole, rough)

@@ -74,7 +74,11 @@ class Disagreement:
 
     @property
     def of_slope(self) -> bool:
-        """Whether one source shows the other's changes clearly enlarged or reduced."""
+        """Whether one source shows the other's changes clearly enlarged or reduced.
+
+        Fair sources, as for `of_level`, do so in up to 0.5 % of cases, and in up to 0.9 % at eight
+        observations with scatter of a gamma distribution as wide.
+        """
         return bool(abs(self.slope - 1) > max(self.slope_clear, SLOPE))
 
     def __bool__(self) -> bool:

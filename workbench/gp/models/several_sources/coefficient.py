@@ -8,6 +8,7 @@ import scipy.stats
 CLEAR = 4.0         # standard errors, at least
 _CHANCE = 0.001     # of Student's t, with as many degrees of freedom as groups leave
 _PLACES = 4         # groups below which scatter between them is not known
+_LEAST = 0.05       # of a value's own variance that is taken to be left
 
 Found = tuple[float, float, float]
 
@@ -43,15 +44,18 @@ def regression(value: np.ndarray, columns: list[np.ndarray], groups: list[np.nda
         return None
     inverse = np.linalg.pinv(design)
     weight = inverse[of]
+    # Little is left of values that draw the fit to themselves: as if each were left out (HC3).
     left = root * value - design @ (inverse @ (root * value))
+    left = left / (1 - (design * inverse.T).sum(1)).clip(_LEAST)
     even = shares.sum()**2 / (shares**2).sum() / len(shares)
     errors, clear = [], []
     for group in groups:
         count = int(group.max()) + 1
         if count >= _PLACES + len(columns):
             sums = np.bincount(group, weight * left)
+            few = count / (count - 1) * (1 - 1 / len(value))       # of groups, beside single values
+            errors.append(np.sqrt((sums**2).sum() * few))
             free = max(even * count - design.shape[1], 1.0)
-            errors.append(np.sqrt((sums**2).sum() * (free + design.shape[1]) / free))
             clear.append(errors[-1] * max(CLEAR, scipy.stats.t.isf(_CHANCE / 2, free)))
     coefficient = float(weight @ (root * value))
     return (coefficient, float(max(errors)), float(max(clear))) if errors else None
