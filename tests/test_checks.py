@@ -86,3 +86,19 @@ def test_blocks_of_two_threads_neither_see_nor_silence_each_other():
         thread.join()
     assert heard == {"one": ["one"], "two": ["two"]}
     assert warnings.filters == before
+
+
+def test_what_other_threads_are_warned_of_during_a_block_is_shown_and_not_recorded():
+    """As in a server, whose main thread answers pages while fits run in others."""
+    def work() -> None:
+        warnings.warn("of another thread", RuntimeWarning, stacklevel=1)
+
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        with checks.recorded_warnings() as issued:
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+            warnings.warn("of this one", RuntimeWarning, stacklevel=1)
+    assert [str(w.message) for w in issued] == ["of this one"]
+    assert [str(w.message) for w in shown] == ["of another thread"]

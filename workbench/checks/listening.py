@@ -21,8 +21,9 @@ _LISTENERS: ContextVar[tuple[tuple[type[Warning], list], ...]] = ContextVar(
 def recorded_warnings(kind: type[Warning] = Warning) -> Iterator[list[warnings.WarningMessage]]:
     """Record the warnings of a block instead of showing them.
 
-    Those of other packages are recorded in the main thread alone, where no other code runs beside
-    the block; in other threads the process's filters decide about them.
+    Those of other packages are recorded where the block is in the main thread; in other threads
+    the process's filters decide about them. What other threads are warned of meanwhile is shown as
+    without the block, and so is what they were to ignore, as filters are the whole process's.
 
     Parameters
     ----------
@@ -46,9 +47,17 @@ def recorded_warnings(kind: type[Warning] = Warning) -> Iterator[list[warnings.W
     token = _LISTENERS.set((*_LISTENERS.get(), (kind, issued)))
     try:
         if kind is Warning and threading.current_thread() is threading.main_thread():
+            own, shown = threading.get_ident(), warnings.showwarning
+
+            def take(*one, **more) -> None:
+                if threading.get_ident() == own:
+                    issued.append(warnings.WarningMessage(*one, **more))
+                else:
+                    shown(*one, **more)
+
             with warnings.catch_warnings():
                 warnings.simplefilter("always")
-                warnings.showwarning = lambda *one: issued.append(warnings.WarningMessage(*one))
+                warnings.showwarning = take
                 yield issued
         else:
             yield issued
