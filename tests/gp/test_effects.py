@@ -186,7 +186,7 @@ def test_total_of_a_known_area_of_one_event_is_the_posterior_mean():
 
 
 def dense(fit, source):
-    """Mean and covariance of f and of f + nugget, given values of bags, by one large Gaussian."""
+    """Mean and covariance of f + nugget, given values of bags, by one large Gaussian."""
     state, bags = fit.state, source.bags
     with torch.no_grad():
         gram = state.field.prior(state.x, state.x).numpy()
@@ -196,10 +196,24 @@ def dense(fit, source):
     operator[members, np.arange(len(members))] = weight
     if source.aggregation == "mean":
         operator /= operator.sum(1, keepdims=True)
+    if state.noise.convention == "area":
+        return operator, *halved(fit, source, operator, gram, noise, own)
     whole = gram + own * np.eye(len(gram))
     gain = whole @ operator.T @ np.linalg.inv(operator @ whole @ operator.T + np.diag(noise))
     left = source.targets.value.numpy() - float(state.field.mean) * operator.sum(1)
     return operator, float(state.field.mean) + gain @ left, whole - gain @ operator @ whole
+
+
+def halved(fit, source, operator, gram, noise, own):
+    """The same where as much error is assumed of a value as the nuggets have in it."""
+    mean, sums = float(fit.state.field.mean), own * np.square(operator).sum(1)
+    left = source.targets.value.numpy() - mean * operator.sum(1)
+    gain = gram @ operator.T @ np.linalg.inv(operator @ gram @ operator.T + np.diag(noise + sums))
+    f, covariance = gain @ left, gram - gain @ operator @ gram
+    part = own * operator.T / (2 * sums + noise)
+    rest = np.eye(len(gram)) - part @ operator
+    return (mean + f + part @ (left - operator @ f),
+            rest @ covariance @ rest.T + own * (np.eye(len(gram)) - part @ operator))
 
 
 @pytest.mark.parametrize("aggregation", ["mean", "sum"])

@@ -13,7 +13,7 @@ from workbench.evaluation import crps
 from workbench.labelled import candidates, noise_of_areas, scale_of_values
 from workbench.labelled.candidates import options_of_values
 from workbench.labelled.noise_of_areas import CLEAR, upper_noise
-from workbench.labelled.scale_of_values import is_smooth, smooth_limit
+from workbench.labelled.scale_of_values import individuals, smooth_limit
 from workbench.labelled.source import Converted, to_source
 
 ALONE = np.zeros(60)        # one period
@@ -105,6 +105,17 @@ def test_where_nothing_is_known_there_is_no_limit(y, place):
     assert upper_noise(y, np.ones((len(y), 1)), place, np.zeros(len(y))) == np.inf
 
 
+def test_of_fields_smoother_than_the_map_it_is_about_the_noise():
+    """The map is rough enough to follow some of it, so that it is no limit there."""
+    ratio = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        place, waves = rng.uniform(size=(60, 2)), rng.normal(0, 4, (4, 2))
+        y = np.cos(place @ waves.T + rng.uniform(0, 6, 4)).sum(1) + 0.1 * rng.normal(size=60)
+        ratio.append(upper_noise(y, np.ones((60, 1)), place, ALONE) / 0.1)
+    assert min(ratio) > 0.4 and 0.8 < np.median(ratio) < 1.5
+
+
 def smooth(own=0.0, side=36, block=3):
     """Means of square blocks of a smooth field, whose pixels have something of their own, too."""
     rng = np.random.default_rng(5)
@@ -128,7 +139,7 @@ def test_smooth_areas_limit_what_their_individuals_are_taken_to_differ_by():
     """Which then is what they have of their own, and not the slope of the field."""
     ds, _ = smooth()
     source = to_source(ds)
-    assert is_smooth(source, "identity")
+    assert individuals(source, "identity") == (smooth_limit(source, "identity"), True)
     options = options_of_values(Converted(ds))
     assert options["hyperparameters"]["nugget.std"] == smooth_limit(source, "identity") < 0.15
     assert options["inducing"] == candidates._MOST_INDUCING
@@ -150,3 +161,21 @@ def test_maps_of_smooth_means_are_sharper_for_it_and_still_cover():
                        float(((low <= truth) & (truth <= high)).mean()))
     assert found["limited"][0] < 0.6 * found["before"][0]
     assert 0.9 < found["limited"][1] <= found["before"][1]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.SimpleMapWarning")
+@pytest.mark.parametrize("own, error", [(0.6, 0.0), (0.0, 0.2)])
+def test_intervals_of_areas_cover_their_means_whether_values_have_errors_or_not(own, error):
+    """Both leave the same of the values beside a map, and nothing in them says which it is."""
+    covered = []
+    for seed in range(2):
+        ds, truth = smooth(own)
+        true = np.bincount(ds["membership"], truth) / 9
+        seen = true + error * np.random.default_rng(seed).normal(size=true.size)
+        ds = ds.assign(value=ds["value"].copy(data=seen))
+        fit = wb.Auto(effort="quick", workers=1).fit(ds)
+        low, high = (end.values for end in fit.over(ds).interval(0.95))
+        covered.append(((low <= true) & (true <= high)).mean())
+        assert np.abs(fit.over(ds).mean.values - seen).mean() > 0.01     # values are not all
+    assert np.mean(covered) > 0.88, covered

@@ -17,6 +17,7 @@ from workbench.labelled.scale_of_values import (
     DECISIVE,
     expected_std,
     individual_std,
+    individuals,
     local_std,
     log_scale_gain,
     smooth_limit,
@@ -324,8 +325,8 @@ def test_a_map_of_a_smooth_truth_is_no_worse_for_it():
         ds = ds.assign(membership=("individual", member), value=("bag", np.bincount(
             member, truth) / 12 + rng.normal(0, 0.05, 40), ds["value"].attrs)).assign_coords(
             x=("individual", place[:, 0]), y=("individual", place[:, 1]))
-        for name, taken in (("fixed", individual_std), ("learnt", lambda *_: 0.0)):
-            with patch.object(candidates, "individual_std", taken):
+        for name, taken in (("fixed", individuals), ("learnt", lambda *_: (0.0, False))):
+            with patch.object(candidates, "individuals", taken):
                 found = wb.Auto(effort="quick", workers=1).fit(ds).at(ds).mean.values
             errors[name] += np.sqrt(np.mean((found - truth)**2))
     assert errors["fixed"] < errors["learnt"] < 1.4     # by 9 % when this was written

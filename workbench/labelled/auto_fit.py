@@ -32,7 +32,9 @@ _BELOW = "intervals may reach below zero, which none of the areas' values does"
 _INDIVIDUALS = (
     "individuals: means do not tell how much they differ, and the width of their intervals rests "
     "on it; the std of what each has of its own is taken as {:.3g} on the link's scale, from what "
-    "areas differ by from those about them and beside a smooth map")
+    "areas differ by from those about them and beside a smooth map. Of what the map leaves of an "
+    "area's value half at most is taken for theirs, as the rest may be an error, of which standard "
+    "errors would say more")
 _OF_COUNTS = (
     "individuals: totals tell little of how much they differ inside areas beyond what the rate "
     "depends on, and the width of their intervals rests on it; the std of what each has of its own "

@@ -12,12 +12,11 @@ from workbench.checks import choose
 from workbench.gp.likelihoods.links import LINKS
 from workbench.gp.likelihoods.noise import AREA
 from workbench.gp.models.options import VariationalOptions
-from workbench.gp.models.vbagg.state import USUAL_NUGGET
+from workbench.gp.models.vbagg.state import MOST_FEATURES, USUAL_NUGGET
 from workbench.labelled.scale_of_values import (
     DECISIVE,
     expected_std,
-    individual_std,
-    is_smooth,
+    individuals,
     log_scale_gain,
 )
 from workbench.labelled.source import Converted
@@ -223,13 +222,14 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     if not link:
         link = "exp" if log_scale_gain(data.source()) >= DECISIVE else "identity"
     options = {"link": link, "likelihood": "normal", "nugget": "learn" if nugget else 0.0}
-    taken = individual_std(data.source(), link, periods_of(ds))
+    taken, smooth = individuals(data.source(), link, periods_of(ds))
     std = taken if given is None else _common_nugget(given)
     options |= {"hyperparameters": {"nugget.std": std}} if std > 0 else {}
     if min(taken, std) > 0:
         options["noise"] = AREA
-        if link == "identity" and is_smooth(data.source(), link, periods_of(ds)):
-            options["inducing"] = _MOST_INDUCING
+        if link == "identity" and smooth:       # as many as leave features in memory
+            most = min(_MOST_INDUCING, MOST_FEATURES // ds.sizes["individual"])
+            options["inducing"] = max(inducing_of(ds), most)
     return options
 
 

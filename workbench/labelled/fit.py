@@ -94,8 +94,9 @@ class Fit(Regional):
 
         Nuggets of individuals, effects of areas and multipliers of a negative binomial belong to
         it: by default given the observed total, in areas of the training data; in others they have
-        their prior. Of Normal values that is exact under the identity link; under others their
-        nuggets have their prior everywhere. `latent` is without all of them.
+        their prior. Of Normal values that is exact under the identity link (with ``noise="area"``
+        half of what f leaves of a value at most); under others their nuggets have their prior
+        everywhere. `latent` is without all of them.
 
         Quantiles and probabilities are, under the exp link, of a log-normal with this mean and
         variance; in areas of few individuals with a known total draws (``sample``) are nearer to

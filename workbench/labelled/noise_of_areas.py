@@ -3,7 +3,9 @@
 Values are a regression, a map (a Matérn 3/2 process of the areas' centres, as of `workbench.Auto`)
 and independent noise of variance τ². The limit is the largest τ at which the restricted likelihood,
 at the best lengthscale and variance of the map, is `CLEAR` nats below its maximum: one of 95 % on
-one side, where there are many areas. All three are on grids, so that nothing is searched for.
+one side, where there are many areas and the field is a Matérn 3/2 process. Of a smoother one the
+map follows some of the noise, and it is about the noise itself: down to a half of it, in a test.
+All three are on grids, so that nothing is searched for.
 
 References
 ----------
@@ -29,7 +31,7 @@ def upper_noise(y: np.ndarray, basis: np.ndarray, place: np.ndarray, period: np.
     """The upper limit of the standard deviation of noise, in the units of the values.
 
     Areas of one period that lie together are looked at together, up to 200 of them; groups of
-    them, and periods, are taken as independent, which makes the limit larger and not smaller.
+    them, and periods, are taken as independent, so that they say less.
 
     Parameters
     ----------

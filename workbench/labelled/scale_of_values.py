@@ -105,21 +105,23 @@ def individual_std(source: Source, link: str, period: np.ndarray | None = None) 
     >>> round(individual_std(source, "identity") / local_std(source, "identity"), 6)
     2.0
     """
-    return min(_of_areas_about(source, link, period), smooth_limit(source, link, period))
+    return individuals(source, link, period)[0]
 
 
-def is_smooth(source: Source, link: str, period: np.ndarray | None = None) -> bool:
-    """Whether areas differ by too little beside a smooth map for what would else be taken.
+def individuals(source: Source, link: str, period: np.ndarray | None = None) -> tuple[float, bool]:
+    """`individual_std`, and whether areas differ by too little for what would else be taken.
 
-    Then nearly all that they differ by is the map's, and few inducing inputs would leave more of it
-    to noise than areas have.
+    In that case nearly all that they differ by is a smooth map's, and few inducing inputs would
+    leave more of it to noise than areas have.
 
     Parameters
     ----------
     source, link, period
         As of `local_std`.
     """
-    return 0 < smooth_limit(source, link, period) < _of_areas_about(source, link, period)
+    about = _of_areas_about(source, link, period)
+    limit = smooth_limit(source, link, period) if about > 0 else math.inf
+    return min(about, limit), 0 < limit < about
 
 
 def _of_areas_about(source: Source, link: str, period: np.ndarray | None) -> float:

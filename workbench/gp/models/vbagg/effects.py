@@ -22,6 +22,7 @@ from workbench.gp.fields.projected import ProjectedData
 from workbench.gp.likelihoods import BagMoments
 from workbench.gp.likelihoods.moments import LOG_WEIGHTS
 from workbench.gp.likelihoods.moments import POINTS as LOG_POINTS
+from workbench.gp.likelihoods.noise import AREA
 from workbench.gp.numerics.linalg import floored
 from workbench.gp.predictive import LogNormal, Normal
 
@@ -120,7 +121,7 @@ def posterior_effects(state, moments: BagMoments, trained: Tensor | None) -> Are
     y, mean = state.source.targets.value[known[where]], centred(state, moments)[0][where]
     if state.link.linear:
         # a and the noise of the observation are Gaussian, and y - g is their sum
-        gain[where] = prior[where] / (prior[where] + state.noise()[known[where]])
+        gain[where] = prior[where] / (prior[where] + _error(state, prior[where], known[where]))
         location[where] = gain[where] * (y - mean)
         spread[where] = (1 - gain[where]) * prior[where]
     else:
@@ -128,6 +129,17 @@ def posterior_effects(state, moments: BagMoments, trained: Tensor | None) -> Are
         # -dE[a | g]/dg: exactly this for any likelihood of g + a, as the prior of a is Gaussian.
         gain[where] = 1 - spread[where] / prior[where].clamp_min(1e-10)
     return AreaEffects(location, gain, spread, prior)
+
+
+def _error(state, own: Tensor, known: Tensor) -> Tensor:
+    """Variance of what is neither f nor a in the observations of bags, under the identity link.
+
+    Noise that individuals share is what the nugget leaves of a bag's value, and may be next to
+    nothing where the nugget is large. Values do not say how much of that is an error of theirs: as
+    much again as the nugget has in them is taken to be, so that intervals hold for both.
+    """
+    noise = state.noise()[known]
+    return noise + own if state.noise.convention == AREA else noise
 
 
 def given_total(state, moments: BagMoments, effects: AreaEffects) -> Normal | LogNormal:
