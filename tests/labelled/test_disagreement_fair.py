@@ -142,3 +142,15 @@ def test_a_few_high_values_do_not_make_another_slope():
             slope, _, clear = regression(one, [other - other.mean()], [np.arange(8)], 1)
             alarms.append(slope > 1 + max(clear, 0.2))
     assert 2 * np.mean(alarms) < 0.01       # 0.02 with errors of the values that were fitted
+
+
+def test_sources_of_other_hours_meet_nowhere():
+    def of_hour(ds, hour):
+        hours = np.full((ds.sizes["individual"], 1), float(hour))
+        return ds.drop_dims("covariate").assign(
+            covariates=(("individual", "covariate"), hours)).assign_coords(
+                covariate=["time"], covariate_units=("covariate", ["h"]))
+
+    fine, coarse = means(18, 0), means(6, 1)
+    assert found({"fine": of_hour(means(18, 0, bias=1.0), 0), "coarse": of_hour(coarse, 0)})
+    assert not found({"fine": of_hour(fine, 0), "coarse": of_hour(coarse, 5)})

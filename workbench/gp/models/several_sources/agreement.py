@@ -114,7 +114,7 @@ def compare(finer: Source, coarser: Source) -> Disagreement | None:
         With values per unit of weight.
     """
     met = meeting(finer, coarser)
-    if len(met.met) < _FEWEST:
+    if met is None or len(met.met) < _FEWEST:
         return None
     found = [_weighted(finer, coarser, met, *one) for one in met.weightings]
     if None in found:

@@ -42,8 +42,8 @@ class Meeting:
     weightings: list[tuple[np.ndarray, np.ndarray]]
 
 
-def meeting(finer: Source, coarser: Source) -> Meeting:
-    """Overlap of two sources.
+def meeting(finer: Source, coarser: Source) -> Meeting | None:
+    """Overlap of two sources, None where there is none.
 
     Parameters
     ----------
@@ -59,6 +59,8 @@ def meeting(finer: Source, coarser: Source) -> Meeting:
     apart, nearest = tree.query(theirs[np.ix_(rows, axes)] / step, p=np.inf)
     inside = apart <= _HALF
     rows, cell = rows[inside], of[nearest[inside]]
+    if not len(rows):
+        return None
     met, cell = np.unique(cell, return_inverse=True)
     place = np.isin(axes, coarser.bags.columns.coordinates)
     groups = _groupings(low[np.ix_(met, axes)], high[np.ix_(met, axes)], step, place)
