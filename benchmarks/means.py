@@ -35,7 +35,7 @@ from workbench.checks import InputError
 from workbench.datasets.california import EXTENT
 from workbench.evaluation import crps
 from workbench.labelled.classes import auto
-from workbench.labelled.scale_of_values import individual_std, local_std, log_scale_gain
+from workbench.labelled.scale_of_values import individuals, local_std, log_scale_gain
 from workbench.labelled.source import to_source
 
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "means.csv"
@@ -133,7 +133,7 @@ def rows(names: list[str]) -> Iterator[dict[str, object]]:
 def fixed(ds: xr.Dataset, link: str) -> dict[str, object]:
     """Options of a link, with the nugget that `auto` would take under it."""
     return {"link": link, "nugget": "learn", "noise": "area", "hyperparameters": {
-        "nugget.std": individual_std(to_source(ds), link)}}
+        "nugget.std": individuals(to_source(ds), link)[0]}}
 
 
 def main(only: str = "") -> None:

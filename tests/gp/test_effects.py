@@ -241,6 +241,14 @@ def test_nuggets_of_normal_values_are_given_the_values_exactly(aggregation, nois
     np.testing.assert_allclose(drawn.mean(0), mean, atol=5 * size.max() / 200)
     np.testing.assert_allclose(np.cov(drawn.T) / np.outer(size, size),
                                covariance / np.outer(size, size), atol=0.03)
+    if noise != "area":     # the nuggets alone, as a summand
+        own, among = (0.4 * unit)**2, operator @ operator.T
+        effect = fit.components(made_bags, known=everywhere)["area effect"]
+        with torch.no_grad():
+            gram = fit.state.field.prior(fit.state.x, fit.state.x).numpy()
+            of_values = operator @ gram @ operator.T + own * among + np.diag(fit.state.noise())
+        left = own - own**2 * np.diag(operator.T @ np.linalg.inv(of_values) @ operator)
+        np.testing.assert_allclose(effect.std, np.sqrt(left), rtol=2e-5)
     totals = fit.draw_totals(made_bags, everywhere, 1_000, 1).numpy()
     np.testing.assert_allclose(totals, fit.draw_rates(
         made_bags, everywhere, 1_000, 1).numpy() @ operator.T, rtol=1e-9, atol=1e-9 * unit)

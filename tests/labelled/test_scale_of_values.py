@@ -16,7 +16,6 @@ from workbench.labelled.classes import auto
 from workbench.labelled.scale_of_values import (
     DECISIVE,
     expected_std,
-    individual_std,
     individuals,
     local_std,
     log_scale_gain,
@@ -278,7 +277,7 @@ def divided(values, sizes, seed=9):
 
 def test_individuals_differ_by_twice_as_much():
     source = to_source(divided(np.random.default_rng(0).normal(0, 0.3, 900), [10] * 900))
-    assert individual_std(source, "identity") == pytest.approx(2 * local_std(source, "identity"))
+    assert individuals(source, "identity")[0] == pytest.approx(2 * local_std(source, "identity"))
 
 
 def test_of_a_smooth_field_by_a_fifth_of_its_spread_or_what_lets_it_be_as_smooth():
@@ -286,9 +285,9 @@ def test_of_a_smooth_field_by_a_fifth_of_its_spread_or_what_lets_it_be_as_smooth
     assert local_std(smooth, "identity") < 0.05 < 0.2 * hills().std()
     limit = smooth_limit(smooth, "identity")
     assert limit < 0.2 * min(0.2 * hills().std(), np.sqrt(10) * local_std(smooth, "identity"))
-    assert individual_std(smooth, "identity") == limit
+    assert individuals(smooth, "identity")[0] == limit
     with patch.object(scale_of_values, "smooth_limit", lambda *_: np.inf):
-        assert individual_std(smooth, "identity") == pytest.approx(min(
+        assert individuals(smooth, "identity")[0] == pytest.approx(min(
             0.2 * hills().std(), np.sqrt(10) * local_std(smooth, "identity")))
 
 
@@ -296,7 +295,7 @@ def test_never_by_more_than_independent_individuals_could_make_areas_differ():
     """The mean of n keeps an n-th of their variance: of one all, of twenty a twentieth."""
     sizes = np.where(np.arange(900) % 3 == 0, 1, 20)
     source = to_source(divided(np.random.default_rng(0).normal(0, 0.3, 900), sizes))
-    assert individual_std(source, "identity") == pytest.approx(
+    assert individuals(source, "identity")[0] == pytest.approx(
         local_std(source, "identity") / np.sqrt(1 / 3 + 2 / 3 / 20))
 
 
@@ -304,12 +303,12 @@ def test_with_few_individuals_or_standard_errors_it_is_learnt():
     y = np.random.default_rng(0).normal(0, 0.3, 100)
     for ds in (divided(y, [7] * 100), divided(y, [30] * 100).assign(
             noise_variance=("bag", np.full(100, 0.01)))):
-        assert individual_std(to_source(ds), "identity") == 0.0
+        assert individuals(to_source(ds), "identity")[0] == 0.0
         assert "hyperparameters" not in options_of_values(Converted(ds))
     one_town = divided(y, [30] * 100)       # that has nearly all the people of its area
     weight = np.where(np.arange(3000) % 30 == 0, 1000.0, 1.0)
-    assert individual_std(to_source(one_town.assign(weight=("individual", weight))),
-                          "identity") == 0.0
+    source = to_source(one_town.assign(weight=("individual", weight)))
+    assert individuals(source, "identity") == (0.0, False)
 
 
 @pytest.mark.slow
@@ -361,7 +360,7 @@ def shown(fit):
 
 
 def test_auto_fixes_how_much_individuals_differ_and_says_so(fitted):
-    std = individual_std(to_source(fitted.data), "identity")
+    std = individuals(to_source(fitted.data), "identity")[0]
     assert shown(fitted) == ({round(std, 9)}, {True}, True)
     assert f"is taken as {std:.3g} on the link's scale" in fitted.summary()
 

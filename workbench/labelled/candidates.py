@@ -197,7 +197,7 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     expected to be (`expected_std`), where that is more than is usual. Other values have the exp
     link where they are positive and clearly nearer to log-normal, else the identity, and a nugget,
     too, as individuals differ whatever they are measured in. Means of many do not tell by how much:
-    it is fixed by what areas differ by from those about them (`individual_std`), else learnt. Where
+    it is fixed by what areas differ by from those about them (`individuals`), else learnt. Where
     it is fixed, noise is the areas' own: as noise of individuals it would count what these differ
     by twice. Smooth areas have the most inducing inputs under the identity link, where these cost
     little: what fewer miss would be learnt as noise.

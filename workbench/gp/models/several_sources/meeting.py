@@ -96,7 +96,7 @@ def numpy_of(values) -> np.ndarray:
 
 
 def extent(source: Source) -> tuple[float, int]:
-    """By which of two sources the finer one is told: extent of its observations, then number."""
+    """What makes one of two sources the finer: extent of its observations, then their number."""
     x, of = numpy_of(source.bags.x), numpy_of(source.bags.membership)
     low, high = _range(x, of, source.bags.count)
     places = list(source.bags.columns.coordinates) or list(range(x.shape[1]))
@@ -147,7 +147,7 @@ def _groupings(low: np.ndarray, high: np.ndarray, step: np.ndarray, place: np.nd
     """Groups inside which differences may go together: nothing, then one place, then one time.
 
     Weighted centres say neither: those of one cell differ where its weights change with time, and
-    those of one hour by rounding. Places are told by their borders to half a step.
+    those of one hour by rounding. Places are recognised by their borders, to half a step.
     """
     yield np.arange(len(low))
     if place.any() and not place.all():

@@ -5,7 +5,7 @@ add up to one Gaussian effect a, which the likelihood integrates out. Given a ba
 posterior is known, and with it the distribution of f plus effects at each individual, conditional
 on the total that was observed. Of an area whose total is not known the effects have their prior. A
 negative binomial has Gamma multipliers instead. Of Normal values under the identity link all of
-this is exact, and to first order in the effects else.
+this is exact, but for noise that individuals share (`_error`); else to first order in the effects.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _error(state, own: Tensor, known: Tensor) -> Tensor:
 
     Noise that individuals share is what the nugget leaves of a bag's value, and may be next to
     nothing where the nugget is large. Values do not say how much of that is an error of theirs: as
-    much again as the nugget has in them is taken to be, so that intervals hold for both.
+    much again as the nugget has in them is taken to be, so that intervals cover in both cases.
     """
     noise = state.noise()[known]
     return noise + own if state.noise.convention == AREA else noise
