@@ -133,7 +133,7 @@ def rows(names: list[str]) -> Iterator[dict[str, object]]:
 def fixed(ds: xr.Dataset, link: str) -> dict[str, object]:
     """Options of a link, with the nugget that `auto` would take under it."""
     return {"link": link, "nugget": "learn", "noise": "area", "hyperparameters": {
-        "nugget.std": individuals(to_source(ds), link)[0]}}
+        "nugget.std": individuals(to_source(ds), link)}}
 
 
 def main(only: str = "") -> None:

@@ -58,8 +58,8 @@ def test_a_failure_is_not_kept():
 
 def test_clusters_of_equal_inputs_are_found_once(monkeypatch):
     monkeypatch.setattr(compression, "_RECENT", ResultCache(4))
-    calls, own = [], compression._compressed
-    monkeypatch.setattr(compression, "_compressed",
+    calls, own = [], compression.compressed
+    monkeypatch.setattr(compression, "compressed",
                         lambda *given: calls.append(1) or own(*given))
     bags = made.bags((30, 20, 9))
     one, other = compress(bags, 5), compress(replace(bags, names=("a", "b", "c")), 5)

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 import workbench as wb
 from workbench.evaluation import crps
-from workbench.labelled import candidates, noise_of_areas, scale_of_values
+from workbench.labelled import noise_of_areas, scale_of_values
 from workbench.labelled.candidates import options_of_values
 from workbench.labelled.noise_of_areas import CLEAR, upper_noise
 from workbench.labelled.scale_of_values import individuals, smooth_limit
@@ -139,13 +139,11 @@ def test_smooth_areas_limit_what_their_individuals_are_taken_to_differ_by():
     """Which then is what they have of their own, and not the slope of the field."""
     ds, _ = smooth()
     source = to_source(ds)
-    assert individuals(source, "identity") == (smooth_limit(source, "identity"), True)
+    assert individuals(source, "identity") == smooth_limit(source, "identity")
     options = options_of_values(Converted(ds))
     assert options["hyperparameters"]["nugget.std"] == smooth_limit(source, "identity") < 0.15
-    assert options["inducing"] == candidates._MOST_INDUCING
     rough = to_source(smooth(own=1.0)[0])
     assert 0.9 < smooth_limit(rough, "identity") < 1.6
-    assert "inducing" not in options_of_values(Converted(smooth(own=3.0)[0]))
 
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.SimpleMapWarning")

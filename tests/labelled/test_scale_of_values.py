@@ -167,7 +167,7 @@ def test_intervals_of_counts_without_covariates_cover_what_individuals_have_of_t
         inside[name] = float(((low <= y) & (y <= high)).mean())
         assert "goes by what areas differ by" in fit.summary() or name == "usual"
         assert "totals tell little of how much they differ" in fit.summary()
-    assert inside["by rule"] > 0.95 > 0.85 > inside["usual"]
+    assert inside["by rule"] > 0.95 > 0.9 > inside["usual"]
 
 
 def test_noise_is_seldom_taken_for_skewed():
@@ -277,7 +277,7 @@ def divided(values, sizes, seed=9):
 
 def test_individuals_differ_by_twice_as_much():
     source = to_source(divided(np.random.default_rng(0).normal(0, 0.3, 900), [10] * 900))
-    assert individuals(source, "identity")[0] == pytest.approx(2 * local_std(source, "identity"))
+    assert individuals(source, "identity") == pytest.approx(2 * local_std(source, "identity"))
 
 
 def test_of_a_smooth_field_by_a_fifth_of_its_spread_or_what_lets_it_be_as_smooth():
@@ -285,9 +285,9 @@ def test_of_a_smooth_field_by_a_fifth_of_its_spread_or_what_lets_it_be_as_smooth
     assert local_std(smooth, "identity") < 0.05 < 0.2 * hills().std()
     limit = smooth_limit(smooth, "identity")
     assert limit < 0.2 * min(0.2 * hills().std(), np.sqrt(10) * local_std(smooth, "identity"))
-    assert individuals(smooth, "identity")[0] == limit
+    assert individuals(smooth, "identity") == limit
     with patch.object(scale_of_values, "smooth_limit", lambda *_: np.inf):
-        assert individuals(smooth, "identity")[0] == pytest.approx(min(
+        assert individuals(smooth, "identity") == pytest.approx(min(
             0.2 * hills().std(), np.sqrt(10) * local_std(smooth, "identity")))
 
 
@@ -295,7 +295,7 @@ def test_never_by_more_than_independent_individuals_could_make_areas_differ():
     """The mean of n keeps an n-th of their variance: of one all, of twenty a twentieth."""
     sizes = np.where(np.arange(900) % 3 == 0, 1, 20)
     source = to_source(divided(np.random.default_rng(0).normal(0, 0.3, 900), sizes))
-    assert individuals(source, "identity")[0] == pytest.approx(
+    assert individuals(source, "identity") == pytest.approx(
         local_std(source, "identity") / np.sqrt(1 / 3 + 2 / 3 / 20))
 
 
@@ -303,12 +303,12 @@ def test_with_few_individuals_or_standard_errors_it_is_learnt():
     y = np.random.default_rng(0).normal(0, 0.3, 100)
     for ds in (divided(y, [7] * 100), divided(y, [30] * 100).assign(
             noise_variance=("bag", np.full(100, 0.01)))):
-        assert individuals(to_source(ds), "identity")[0] == 0.0
+        assert individuals(to_source(ds), "identity") == 0.0
         assert "hyperparameters" not in options_of_values(Converted(ds))
     one_town = divided(y, [30] * 100)       # that has nearly all the people of its area
     weight = np.where(np.arange(3000) % 30 == 0, 1000.0, 1.0)
     source = to_source(one_town.assign(weight=("individual", weight)))
-    assert individuals(source, "identity") == (0.0, False)
+    assert individuals(source, "identity") == 0.0
 
 
 @pytest.mark.slow
@@ -324,7 +324,7 @@ def test_a_map_of_a_smooth_truth_is_no_worse_for_it():
         ds = ds.assign(membership=("individual", member), value=("bag", np.bincount(
             member, truth) / 12 + rng.normal(0, 0.05, 40), ds["value"].attrs)).assign_coords(
             x=("individual", place[:, 0]), y=("individual", place[:, 1]))
-        for name, taken in (("fixed", individuals), ("learnt", lambda *_: (0.0, False))):
+        for name, taken in (("fixed", individuals), ("learnt", lambda *_: 0.0)):
             with patch.object(candidates, "individuals", taken):
                 found = wb.Auto(effort="quick", workers=1).fit(ds).at(ds).mean.values
             errors[name] += np.sqrt(np.mean((found - truth)**2))
@@ -360,7 +360,7 @@ def shown(fit):
 
 
 def test_auto_fixes_how_much_individuals_differ_and_says_so(fitted):
-    std = individuals(to_source(fitted.data), "identity")[0]
+    std = individuals(to_source(fitted.data), "identity")
     assert shown(fitted) == ({round(std, 9)}, {True}, True)
     assert f"is taken as {std:.3g} on the link's scale" in fitted.summary()
 

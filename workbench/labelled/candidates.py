@@ -12,7 +12,7 @@ from workbench.checks import choose
 from workbench.gp.likelihoods.links import LINKS
 from workbench.gp.likelihoods.noise import AREA
 from workbench.gp.models.options import VariationalOptions
-from workbench.gp.models.vbagg.state import MOST_FEATURES, USUAL_NUGGET
+from workbench.gp.models.vbagg.state import USUAL_NUGGET
 from workbench.labelled.scale_of_values import (
     DECISIVE,
     expected_std,
@@ -168,7 +168,7 @@ def options_for(candidate: Candidate, effort: Effort, seed: int) -> dict:
 
 
 def inducing_of(ds: xr.Dataset) -> int:
-    """Inducing inputs of each smooth term: of values that are no counts one for each area, or 400.
+    """Inducing variables of each smooth term: of values that are no counts one an area, or 400.
 
     Fewer than there are areas make a map that is smoother than the areas' values, and what they
     miss is learnt as noise; with Normal noise more of them cost little.
@@ -199,8 +199,7 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     too, as individuals differ whatever they are measured in. Means of many do not tell by how much:
     it is fixed by what areas differ by from those about them (`individuals`), else learnt. Where
     it is fixed, noise is the areas' own: as noise of individuals it would count what these differ
-    by twice. Smooth areas have the most inducing inputs under the identity link, where these cost
-    little: what fewer miss would be learnt as noise.
+    by twice.
 
     Parameters
     ----------
@@ -222,15 +221,10 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     if not link:
         link = "exp" if log_scale_gain(data.source()) >= DECISIVE else "identity"
     options = {"link": link, "likelihood": "normal", "nugget": "learn" if nugget else 0.0}
-    taken, smooth = individuals(data.source(), link, periods_of(ds))
+    taken = individuals(data.source(), link, periods_of(ds))
     std = taken if given is None else _common_nugget(given)
     options |= {"hyperparameters": {"nugget.std": std}} if std > 0 else {}
-    if min(taken, std) > 0:
-        options["noise"] = AREA
-        if link == "identity" and smooth:       # as many as leave features in memory
-            most = min(_MOST_INDUCING, MOST_FEATURES // ds.sizes["individual"])
-            options["inducing"] = max(inducing_of(ds), most)
-    return options
+    return options | ({"noise": AREA} if min(taken, std) > 0 else {})
 
 
 def _common_nugget(given: Mapping) -> float:

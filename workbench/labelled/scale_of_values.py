@@ -77,7 +77,7 @@ def log_scale_gain(source: Source) -> float:
     return float(y.size * math.log(raw / logged) - logarithms.sum())
 
 
-def individuals(source: Source, link: str, period: np.ndarray | None = None) -> tuple[float, bool]:
+def individuals(source: Source, link: str, period: np.ndarray | None = None) -> float:
     """How much individuals are taken to differ: the std of what each has of its own.
 
     `MORE` times `local_std`, and no less than a fifth of the unit of f, where a nugget that is
@@ -87,9 +87,6 @@ def individuals(source: Source, link: str, period: np.ndarray | None = None) -> 
     areas' values, and a fixed nugget could keep a map from following them; nor where variances of
     the values are known, beside which what areas differ by is learnt.
 
-    Of areas that are smooth nearly all that they differ by is a map's, and few inducing inputs
-    would leave more of it to noise than areas have.
-
     Parameters
     ----------
     source, link, period
@@ -97,21 +94,19 @@ def individuals(source: Source, link: str, period: np.ndarray | None = None) -> 
 
     Returns
     -------
-    (float, bool)
-        The std on the link's scale, zero where nothing is taken, or all areas are alike; and
-        whether areas are so smooth that `smooth_limit` is less than what else would be taken.
+    float
+        The std on the link's scale, zero where nothing is taken, or all areas are alike.
 
     Examples
     --------
     >>> import workbench as wb
     >>> from workbench.labelled.source import to_source
     >>> source = to_source(wb.load("swiss-roll", n_bags=20, likelihood="normal"))
-    >>> round(individuals(source, "identity")[0] / local_std(source, "identity"), 6)
+    >>> round(individuals(source, "identity") / local_std(source, "identity"), 6)
     2.0
     """
     about = _of_areas_about(source, link, period)
-    limit = smooth_limit(source, link, period) if about > 0 else math.inf
-    return min(about, limit), 0 < limit < about
+    return min(about, smooth_limit(source, link, period)) if about > 0 else 0.0
 
 
 def _of_areas_about(source: Source, link: str, period: np.ndarray | None) -> float:

@@ -65,7 +65,7 @@ def compress(bags: Bags, most: int, seed: int = 0) -> Clusters:
     seed : int
         Of the partners.
     """
-    found = _RECENT.get(lambda: _compressed(bags, most, seed), bags.x, bags.weight,
+    found = _RECENT.get(lambda: compressed(bags, most, seed), bags.x, bags.weight,
                         bags.membership, bags.count, most, seed)
     x, weight, membership, of, partner = found
     return Clusters(most, replace(bags, x=x, weight=weight, membership=membership,
@@ -73,8 +73,14 @@ def compress(bags: Bags, most: int, seed: int = 0) -> Clusters:
                     of, partner)
 
 
-def _compressed(bags: Bags, most: int, seed: int) -> tuple[Tensor, ...]:
-    """Inputs, weights and bags of clusters (K), and cluster and partner of individuals (N)."""
+def compressed(bags: Bags, most: int, seed: int = 0) -> tuple[Tensor, ...]:
+    """As `compress`, not kept.
+
+    Returns
+    -------
+    tuple of Tensor
+        Inputs, weights and bags of clusters (K), and cluster and partner of individuals (N).
+    """
     x, weight = bags.x.cpu().numpy(), bags.weight.cpu().numpy()
     ends = np.cumsum(bags.sizes.long().cpu().numpy())
     generator = np.random.default_rng(seed)

@@ -1,13 +1,14 @@
 """A Gaussian process seen through whitened inducing features, with a Gaussian q over them.
 
 Every additive term of the kernel has inducing features of its own: a stationary term its values at
-k-means++ inputs in *its* columns, a linear or constant term its weights, which represent it
-exactly. In whitened form the prior of all features is N(0, I), and
+k-means++ inputs in *its* columns, or its averages over areas; a linear or constant term its
+weights, which represent it exactly. In whitened form the prior of all features is N(0, I), and
 f(x) = mean + φ(x)ᵀv + residual, with φ(x) stacked from L⁻¹k(Z, x) of each term.
 
 References
 ----------
-Law et al. 2018, eq. (9), whitened; Hensman et al. 2015 for the whitening.
+Law et al. 2018, eq. (9), whitened; Hensman et al. 2015 for the whitening; Lázaro-Gredilla and
+Figueiras-Vidal 2009, Inter-domain Gaussian processes, for variables that are averages.
 
 Deviation: the paper uses one set of landmarks for the whole kernel; ``layout="joint"`` gives that.
 """
@@ -20,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from workbench.gp.kernels.grammar import JointTerm, Term
-from workbench.gp.kernels.operators import AggregationOperator
+from workbench.gp.kernels.operators import AggregationOperator, weighted_rows
 from workbench.gp.numerics.linalg import cholesky, left
 from workbench.gp.numerics.shapes import (
     Features,
@@ -29,6 +30,8 @@ from workbench.gp.numerics.shapes import (
     Inputs,
     PerIndividual,
 )
+
+_ENTRIES = 4_000_000    # covariances with points that are averaged over at once
 
 
 @dataclass(frozen=True)
@@ -78,11 +81,16 @@ class InducingField(nn.Module):
         Additive terms of the kernel on standardised inputs.
     inducing : list of Tensor (M_t, D) or None
         Inducing inputs of each term; None for terms of finite rank.
+    averaging : list of AggregationOperator or None, optional
+        Of each term, from values at its inducing inputs to inducing variables (`fields.averages`);
+        None is the values themselves.
     """
 
-    def __init__(self, terms: list[Term], inducing: list[Tensor | None]):
+    def __init__(self, terms: list[Term], inducing: list[Tensor | None],
+                 averaging: list[AggregationOperator | None] | None = None):
         super().__init__()
         self.terms, self.inducing = nn.ModuleList(terms), inducing
+        self.averaging = [None] * len(terms) if averaging is None else averaging
         like = next(z for z in [*inducing, *(p for t in terms for p in t.parameters())]
                     if z is not None)
         self.mean = nn.Parameter(torch.zeros(1, dtype=like.dtype, device=like.device))
@@ -93,8 +101,9 @@ class InducingField(nn.Module):
     def blocks(self) -> dict[str, tuple[int, int]]:
         """First and last + 1 feature of each term, by the term's name."""
         out, start = {}, 0
-        for term, z in zip(self.terms, self.inducing, strict=True):
-            width = len(z) if z is not None else (len(term.columns) or 1)
+        for term, z, averaging in zip(self.terms, self.inducing, self.averaging, strict=True):
+            width = (len(term.columns) or 1) if z is None else (
+                len(z) if averaging is None else averaging.bags.count)
             out[term.name] = (start, start + width)
             start += width
         return out
@@ -102,12 +111,14 @@ class InducingField(nn.Module):
     def project(self, x: Inputs) -> Projection:
         """Features and residual variance at standardised inputs."""
         features, residual = [], torch.zeros(len(x)).to(x)
-        for term, z in zip(self.terms, self.inducing, strict=True):
+        for term, z, averaging in zip(self.terms, self.inducing, self.averaging, strict=True):
             if z is None:
                 features.append(term.basis(x))
                 continue
-            root = cholesky(term(z, z), f"inducing covariance of {term.name}")
-            part = torch.linalg.solve_triangular(root, term(z, x), upper=False).mT
+            prior = _averaged(averaging, _covariances(term, averaging, z, z).mT)
+            root = cholesky(prior, f"inducing covariance of {term.name}")
+            with_x = _covariances(term, averaging, z, x)
+            part = torch.linalg.solve_triangular(root, with_x, upper=False).mT
             features.append(part)
             residual = residual + left(term.diagonal(x), part.square().sum(1))
         return Projection(torch.cat(features, 1), residual, self.mean.expand(len(x)))
@@ -160,6 +171,20 @@ class InducingField(nn.Module):
     def set_q(self, mean: InducingMean, covariance: InducingCovariance) -> None:
         """Replace q."""
         self.q_mean, self.q_covariance = mean.detach(), covariance.detach()
+
+
+def _covariances(term: Term, averaging: AggregationOperator | None, z: Inputs, x: Inputs) -> Tensor:
+    """Prior covariances of inducing variables with inputs (M, N), of averages some at a time."""
+    if averaging is None:
+        return term(z, x)
+    return torch.cat([_averaged(averaging, term(z, part))
+                      for part in x.split(max(1, _ENTRIES // len(z)))], 1)
+
+
+def _averaged(averaging: AggregationOperator | None, values: Tensor) -> Tensor:
+    """A table of what there is at inducing inputs, as one of inducing variables."""
+    return values if averaging is None else weighted_rows(
+        averaging.coefficients().to(values), values, averaging.bags)
 
 
 def scale_of(term: Term | JointTerm) -> Tensor:

@@ -7,7 +7,7 @@ back in: raw hyperparameters, inducing inputs, q, and what else a state says it 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 
 import torch
 from torch import Tensor
@@ -15,8 +15,10 @@ from torch import Tensor
 from workbench.checks import InputError, require
 from workbench.gp.data.bags import Bags
 from workbench.gp.fields.inducing import InducingField
+from workbench.gp.kernels.operators import AggregationOperator
 from workbench.gp.optimisation.training import History
 
+_AVERAGING = ("membership", "weight")       # of an operator of averages that are inducing variables
 _PROBED = 200       # individuals at which a recalled fit is compared with the one that was kept
 
 
@@ -76,6 +78,9 @@ def keep_state(state: Recalled, history: History) -> Kept:
     for k, one in enumerate(state.inducing_fields()):
         tensors |= {f"field/{k}/inducing/{t}": z for t, z in enumerate(one.inducing)
                     if z is not None}
+        tensors |= {f"field/{k}/averaging/{t}/{name}": getattr(averaging.bags, name)
+                    for t, averaging in enumerate(one.averaging) if averaging is not None
+                    for name in _AVERAGING}
         tensors |= {f"field/{k}/q_mean": one.q_mean, f"field/{k}/q_covariance": one.q_covariance}
     tensors |= {f"learnt/{name}": value for name, value in state.learnt().items()}
     known = {entry.name for entry in fields(History)}
@@ -109,6 +114,10 @@ def recall_state(state: Recalled, kept: Kept) -> History:
         one.inducing = [
             None if z is None else _taken(given, f"field/{k}/inducing/{t}", z, rows=False)
             for t, z in enumerate(one.inducing)]
+        one.averaging = [
+            None if averaging is None else _averaging(given, f"field/{k}/averaging/{t}/",
+                                                      averaging, one.inducing[t])
+            for t, averaging in enumerate(one.averaging)]
         width = sum(stop - start for start, stop in one.blocks().values())
         like = torch.empty(width, width).to(one.q_mean)
         one.set_q(_taken(given, f"field/{k}/q_mean", like[0]),
@@ -122,6 +131,14 @@ def recall_state(state: Recalled, kept: Kept) -> History:
         return History(**kept.facts["history"])
     except TypeError as error:
         raise InputError(f"the history of the fit is not understood: {error}") from error
+
+
+def _averaging(given: dict[str, Tensor], name: str, like: AggregationOperator, x: Tensor
+               ) -> AggregationOperator:
+    """An operator of averages over inducing inputs, by name."""
+    found = {part: _taken(given, name + part, getattr(like.bags, part), rows=False)
+             for part in _AVERAGING}
+    return type(like)(replace(like.bags, x=x, count=int(found["membership"][-1]) + 1, **found))
 
 
 def _taken(given: dict[str, Tensor], name: str, like: Tensor, rows: bool = True) -> Tensor:

@@ -121,8 +121,10 @@ class VariationalOptions(AggregatedOptions):
         "individuals (clusters with compress; not fewer than features) is above 40 million",
         bounds=(0, 1000))
     inducing_inputs: str = option(
-        "held", "where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters",
-        choices=("held", "learnt"))
+        "held", "where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters; "
+        "averages, nowhere: averages of f over areas stand for them, or over parts of areas where "
+        "these are fewer, or over groups of them where they are more",
+        choices=("held", "learnt", "averages"))
     layout: str = option(
         "additive", "additive: inducing inputs per term; joint: one set for the whole kernel",
         choices=LAYOUTS)

@@ -271,7 +271,8 @@ class Auto(LabelledModel):
 
     def _models(self, data: Converted, chosen: list[Candidate], effort: Effort,
                 given: Mapping | None = None) -> dict[str, VBAgg]:
-        shared = {"inducing": inducing_of(data.ds)} | options_of_values(data, given) | {
+        shared = options_of_values(data, given) | {
+            "inducing": inducing_of(data.ds), "inducing_inputs": "averages",
             "dtype": self.options.dtype, "device": self.options.device}
         return {one.name: VBAgg(**options_for(one, effort, self.options.seed), **shared)
                 for one in chosen}

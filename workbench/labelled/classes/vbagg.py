@@ -73,8 +73,10 @@ class VBAgg(LabelledModel):
         auto ends when they are worth 12, allows 8 for each hyperparameter, at least 32, and is 0
         with more than 12, or where (settings + 3 x hyperparameters) x features x individuals
         (clusters with compress; not fewer than features) is above 40 million; from 0 to 1,000.
-    inducing_inputs : {"held", "learnt"}, default "held"
-        Where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters.
+    inducing_inputs : {"held", "learnt", "averages"}, default "held"
+        Where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters; averages,
+        nowhere: averages of f over areas stand for them, or over parts of areas where these are
+        fewer, or over groups of them where they are more.
     layout : {"additive", "joint"}, default "additive"
         additive: inducing inputs per term; joint: one set for the whole kernel.
 

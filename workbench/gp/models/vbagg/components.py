@@ -56,7 +56,8 @@ def components(fit, bags: Bags, by: str = "term", known: Tensor | None = None
     flat = Normal(field.mean.detach().expand(len(x)), torch.zeros(len(x)).to(x))
     out = {INTERCEPT: flat}
     for name, chosen in groups.items():
-        alone = type(field)([field.terms[i] for i in chosen], [field.inducing[i] for i in chosen])
+        alone = type(field)(*([part[i] for i in chosen] for part in (
+            field.terms, field.inducing, field.averaging)))
         rows = torch.cat([torch.arange(*blocks[i]) for i in chosen]).to(x.device)
         found = [alone.project(part).marginals(
             field.q_mean[rows], field.q_covariance[rows][:, rows]) for part in x.split(_CHUNK)]

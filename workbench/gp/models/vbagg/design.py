@@ -14,10 +14,11 @@ from torch import Tensor
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.data.compression import Clusters, compress
 from workbench.gp.data.inputs import InputTransform, fit_inputs
+from workbench.gp.fields.averages import averages
 from workbench.gp.fields.geometry import Geometry, geometry
 from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.grammar import JointTerm, Term
-from workbench.gp.kernels.operators import OPERATORS
+from workbench.gp.kernels.operators import OPERATORS, AggregationOperator
 from workbench.gp.likelihoods.links import Link
 from workbench.gp.models import assembly
 from workbench.gp.models.options import VariationalOptions, cast_bags
@@ -50,6 +51,8 @@ class Design:
         One unit of relative change of the rate, on the scale of f.
     clusters : Clusters or None
         Those that hyperparameters are learnt on.
+    averaging : list of AggregationOperator or None
+        As of `InducingField`.
     """
 
     bags: Bags
@@ -60,6 +63,7 @@ class Design:
     inducing: list[Tensor | None]
     scale: float
     clusters: Clusters | None = None
+    averaging: list[AggregationOperator | None] | None = None
 
     @property
     def sketch(self) -> Geometry:
@@ -69,7 +73,7 @@ class Design:
 
     def field(self) -> InducingField:
         """A field of its own, at the starting values."""
-        return InducingField(copy.deepcopy(self.terms), self.inducing)
+        return InducingField(copy.deepcopy(self.terms), self.inducing, self.averaging)
 
 
 def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -> Design:
@@ -86,10 +90,16 @@ def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -
     terms = assembly.kernel_terms(options.kernel, bags.columns, individuals, options.seed, scale)
     if options.layout == "joint" and len(terms) > 1:
         terms = [JointTerm(terms)]
-    inducing = assembly.inducing_of(terms, individuals, options.inducing, options.seed)
     clusters = clusters_of(options, whole)
-    learning = learning_geometry(whole, clusters)
-    return Design(bags, transform, whole, learning, terms, inducing, scale, clusters)
+    learning, averaging = learning_geometry(whole, clusters), None
+    if options.inducing_inputs == "averages":
+        averaging = [None if term.finite_rank else averages(
+            term, learning, options.inducing, options.seed, link.linear) for term in terms]
+        inducing = [None if one is None else one.bags.x for one in averaging]
+    else:
+        inducing = assembly.inducing_of(terms, individuals, options.inducing, options.seed)
+    return Design(bags, transform, whole, learning, terms, inducing, scale, clusters,
+                  averaging)
 
 
 def learns_on_clusters(sizes: Tensor, most: int) -> bool:

@@ -58,7 +58,9 @@ def diagnose(fit, source) -> None:
 def _note_few_inducing(fit) -> None:
     """Say that detail may be lost where many areas share few inducing inputs."""
     state, areas = fit.state, fit.state.source.bags.count
-    most = max((len(z) for z in state.field.inducing if z is not None), default=areas)
+    field = state.field
+    most = max((stop - start for z, (start, stop) in zip(
+        field.inducing, field.blocks().values(), strict=True) if z is not None), default=areas)
     if most == state.options.inducing and areas > _EACH * most:      # else there are no more places
         fit.history.notes.append(
             f"{most} inducing inputs stand for {areas:,} areas, so that the map may be smoother "

@@ -74,7 +74,7 @@ class VBAgg(Model):
             return draws.imagined(self.condition(source, values), source.bags, seed, known)
         given = non_defaults(self.options)
         if any(one.name == "inducing" for one in fields(self.options)):     # the flat one has none
-            given["inducing"] = min(len(source.bags.x), MOST_IMAGINED)
+            given |= {"inducing": min(len(source.bags.x), MOST_IMAGINED), "inducing_inputs": "held"}
         state = VariationalState(type(self)(**given), source, given=values)
         state.hyperparameters.fix(values)
         state.hyperparameters.require_all(values)

@@ -175,7 +175,8 @@ class VariationalState(Recalled):
     def recall(self, learnt: Mapping[str, Tensor]) -> None:
         """Project the training data, where they fit."""
         self.recall_clusters(learnt)
-        self.design = replace(self.design, inducing=list(self.field.inducing))
+        self.design = replace(self.design, inducing=list(self.field.inducing),
+                              averaging=self.field.averaging)
         self.trained_data = self.project().detach() if self.fits else None
 
     def objective(self, seen: ProjectedData | Parts, mean: Tensor, covariance: Tensor, pulse=None,

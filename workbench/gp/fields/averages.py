@@ -1,0 +1,112 @@
+"""Inducing variables that are averages of f over areas, and no values of it at points.
+
+What Normal values of areas say of f under the identity link they say through its averages over
+these areas: with those as variables the posterior is the exact one. Under other links, where what
+counts inside an area depends on f, averages over parts of areas come nearest. Where there are more
+areas than variables each is the average over areas of similar inputs.
+
+References
+----------
+Lázaro-Gredilla and Figueiras-Vidal 2009, Inter-domain Gaussian processes for sparse inference using
+inducing features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench.checks import without_warnings
+from workbench.gp.data.bags import Bags
+from workbench.gp.data.compression import compressed
+from workbench.gp.fields.geometry import Geometry
+from workbench.gp.kernels.grammar import Term
+from workbench.gp.kernels.operators import SegmentMean
+from workbench.gp.numerics.recent import ResultCache
+
+# Points for each average: where averages are exact, elsewhere, and at least; of all averages no
+# more than have so many covariances with the individuals that are learnt on. Where averages are
+# not exact more than five gain little, and cost in proportion.
+_EXACT, _POINTS, _FEWEST, _ENTRIES = 20, 5, 2, 8_000_000
+_RECENT = ResultCache(16)
+
+
+def averages(term: Term, seen: Geometry, count: int, seed: int = 0, exact: bool = False
+             ) -> SegmentMean:
+    """Averages over areas, parts of them or groups of them, as similar as a term's columns say.
+
+    Parameters
+    ----------
+    term : Term
+        Of a kernel. Other columns than its own are set to zero, which it ignores.
+    seen : Geometry
+        Individuals of the areas, or clusters of them.
+    count : int
+        Most averages. Of fewer areas parts are averaged over: as many of each, while there are
+        that many individuals. Of more, groups of areas, each of which counts as much.
+    seed : int
+        Of the groups.
+    exact : bool
+        Whether the posterior through averages over areas is the exact one: then more points are
+        averaged over.
+
+    Returns
+    -------
+    SegmentMean
+        From values at its ``bags.x`` (P, D), on the standardised scale, to averages (M,).
+    """
+    bags, table = seen.operator.bags, torch.zeros_like(seen.x)
+    columns = list(term.columns)
+    table[:, columns] = seen.x[:, columns].detach()
+    bags = Bags(table, bags.membership, bags.weight, bags.count, bags.columns)
+    each = _EXACT if exact else _POINTS
+    x, membership, weight = _RECENT.get(
+        lambda: _averages(bags, count, seed, each), bags.x, bags.membership, bags.weight,
+        bags.count, count, seed, each)
+    return SegmentMean(Bags(x, membership, weight, int(membership[-1]) + 1, bags.columns))
+
+
+def _averages(bags: Bags, count: int, seed: int, each: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Points, the average that each belongs to, and its weight there."""
+    groups = _grouped(bags, count, seed)
+    parts = _clusters(groups, count)
+    order = parts.argsort(stable=True)
+    inside = replace(groups, x=groups.x[order], weight=groups.weight[order],
+                     membership=parts[order], count=int(parts.max()) + 1)
+    most = max(_FEWEST * inside.count, min(each * inside.count, _ENTRIES // len(bags.x)))
+    x, weight, membership, _, _ = compressed(inside, _each(inside.sizes, most), seed)
+    return x, membership, weight
+
+
+def _grouped(bags: Bags, count: int, seed: int) -> Bags:
+    """Areas whose centres are alike as one, so that there are at most ``count``."""
+    centres = bags.centres().x.cpu().numpy().astype(float)
+    distinct, place = np.unique(centres, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    if len(distinct) > count:
+        from scipy.cluster.vq import kmeans2
+
+        with without_warnings():        # of groups that lose all their areas
+            place = kmeans2(distinct, count, minit="++", rng=seed)[1][place]
+    group = np.unique(place, return_inverse=True)[1].reshape(-1)
+    own = torch.as_tensor(group, device=bags.membership.device)[bags.membership]
+    order = own.argsort(stable=True)
+    share = bags.weight / bags.totals[bags.membership]
+    return Bags(bags.x[order], own[order], share[order], int(group.max()) + 1, bags.columns)
+
+
+def _clusters(bags: Bags, count: int) -> Tensor:
+    """Parts of the bags (N,), ``count`` in all at most, or the bags themselves."""
+    most = _each(bags.sizes, count)
+    return bags.membership if most == 1 else compressed(bags, most)[3]
+
+
+def _each(sizes: Tensor, total: int) -> int:
+    """Parts of each bag, one at least, so that all together are no more than a number."""
+    most, largest = 1, int(sizes.max())
+    while most < largest and float(sizes.clamp_max(most + 1).sum()) <= total:
+        most += 1
+    return most
