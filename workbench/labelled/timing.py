@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 
 import torch
 import xarray as xr
 
 from workbench import schema
 from workbench.gp.data.bags import Source
+from workbench.gp.fields.averages import points_of
 from workbench.gp.fields.geometry import MOST_PAIRS
 from workbench.gp.inference.parts import ENTRIES, in_parts, seen_in_learning
 from workbench.gp.models.vbagg.design import learns_on_clusters
@@ -26,6 +28,7 @@ _KEPT = 2.3             # of all, where a part of them is worked on at a time
 _PAIRS, _BAG, _COLUMN = 1.2, 11_000, 5      # pairs inside bags; of each bag; of each covariate
 _GRAMS = 2.3             # pairs of features of each bag, under the square link
 _SQUARE = 40            # pairs of features
+_POINTS = 2.9           # pairs of points that areas are averaged over, with individuals and others
 _FIXED = 2e7            # bytes of whatever else
 
 
@@ -73,11 +76,12 @@ def cost(model, ds: xr.Dataset) -> tuple[float, float] | None:
         return None
     seconds, state = evaluation_cost(model._inner, to_source(ds))
     learning, whole = state.learning, state.geometry
+    points = [len(one.bags.x) for one in state.field.averaging if one is not None]
     return _EVALUATIONS * seconds, _bytes(
         len(whole.x), whole.x.shape[1], len(state.field.q_mean), bags,
         None if learning is whole else len(learning.x), _pairs(learning.operator.bags.sizes),
         whole.x.element_size(), in_parts(state), int(learning.operator.bags.sizes.max()),
-        state.link.name == "square")
+        state.link.name == "square", points)
 
 
 def auto_bytes(ds: xr.Dataset) -> float:
@@ -87,10 +91,12 @@ def auto_bytes(ds: xr.Dataset) -> float:
     options, inducing = VBAgg().options, inducing_of(ds)
     clusters = sizes.clamp_max(options.compress)
     large = learns_on_clusters(sizes, options.compress)
+    learnt = int(clusters.sum()) if large else individuals
+    trials, counted = "trials" in ds, schema.counts_add_up(ds)
     return _bytes(individuals, columns + 2, 2 * inducing, len(sizes),
-                  int(clusters.sum()) if large else None, _pairs(clusters if large else sizes), 8,
-                  "trials" not in ds and schema.counts_add_up(ds),
-                  int((clusters if large else sizes).max()))
+                  learnt if large else None, _pairs(clusters if large else sizes), 8,
+                  counted and not trials, int((clusters if large else sizes).max()),
+                  points=[points_of(inducing, learnt, not (counted or trials))] * 2)
 
 
 def _pairs(sizes: torch.Tensor) -> float:
@@ -99,7 +105,8 @@ def _pairs(sizes: torch.Tensor) -> float:
 
 
 def _bytes(individuals: int, columns: int, features: int, bags: int, clusters: int | None,
-           pairs: float, size: int, parts: bool, largest: int, square: bool = False) -> float:
+           pairs: float, size: int, parts: bool, largest: int, square: bool = False,
+           points: Sequence[int] = ()) -> float:
     """Most bytes that a fit and its map hold at once, beside the packages and the data."""
     seen = min(individuals * features, MOST_FEATURES)
     learnt = seen if clusters is None else clusters * features
@@ -107,6 +114,7 @@ def _bytes(individuals: int, columns: int, features: int, bags: int, clusters: i
     # A run has one bag at least, however large.
     run = min(max(learnt / count, largest * features), learnt)
     held = (_WHOLE if clusters is None else _CLUSTERS) * run + _KEPT * learnt * (count > 1)
+    held += _POINTS * sum(n * (run / features + n) for n in points)
     held = max(held, _MAP * seen) if clusters is None else held + _MAP * seen
     held += _GRAMS * bags / count * features**2 * square + _SQUARE * features**2
     held += _PAIRS * pairs + _BAG * bags / count + _COLUMN * individuals * columns

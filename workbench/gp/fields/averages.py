@@ -30,7 +30,7 @@ from workbench.gp.numerics.recent import ResultCache
 # Points for each average: where averages are exact, elsewhere, and at least; of all averages no
 # more than have so many covariances with the individuals that are learnt on. Where averages are
 # not exact more than five gain little, and cost in proportion.
-_EXACT, _POINTS, _FEWEST, _ENTRIES = 20, 5, 2, 8_000_000
+_EXACT, _POINTS, _FEWEST, _ENTRIES = 10, 5, 2, 8_000_000
 _RECENT = ResultCache(16)
 
 
@@ -50,8 +50,8 @@ def averages(term: Term, seen: Geometry, count: int, seed: int = 0, exact: bool 
     seed : int
         Of the groups.
     exact : bool
-        Whether the posterior through averages over areas is the exact one: then more points are
-        averaged over.
+        Whether the posterior through averages over areas is the exact one, but for the points that
+        stand for areas: then there are more of these, and no parts.
 
     Returns
     -------
@@ -59,25 +59,31 @@ def averages(term: Term, seen: Geometry, count: int, seed: int = 0, exact: bool 
         From values at its ``bags.x`` (P, D), on the standardised scale, to averages (M,).
     """
     bags, table = seen.operator.bags, torch.zeros_like(seen.x)
+    count = min(count, bags.count) if exact else count
     columns = list(term.columns)
     table[:, columns] = seen.x[:, columns].detach()
     bags = Bags(table, bags.membership, bags.weight, bags.count, bags.columns)
-    each = _EXACT if exact else _POINTS
     x, membership, weight = _RECENT.get(
-        lambda: _averages(bags, count, seed, each), bags.x, bags.membership, bags.weight,
-        bags.count, count, seed, each)
+        lambda: _averages(bags, count, seed, exact), bags.x, bags.membership, bags.weight,
+        bags.count, count, seed, exact)
     return SegmentMean(Bags(x, membership, weight, int(membership[-1]) + 1, bags.columns))
 
 
-def _averages(bags: Bags, count: int, seed: int, each: int) -> tuple[Tensor, Tensor, Tensor]:
+def points_of(count: int, individuals: int, exact: bool) -> int:
+    """Most points of so many averages, where so many individuals are learnt on."""
+    each = _EXACT if exact else _POINTS
+    return max(_FEWEST * count, min(each * count, _ENTRIES // individuals))
+
+
+def _averages(bags: Bags, count: int, seed: int, exact: bool) -> tuple[Tensor, Tensor, Tensor]:
     """Points, the average that each belongs to, and its weight there."""
     groups = _grouped(bags, count, seed)
     parts = _clusters(groups, count)
     order = parts.argsort(stable=True)
     inside = replace(groups, x=groups.x[order], weight=groups.weight[order],
                      membership=parts[order], count=int(parts.max()) + 1)
-    most = max(_FEWEST * inside.count, min(each * inside.count, _ENTRIES // len(bags.x)))
-    x, weight, membership, _, _ = compressed(inside, _each(inside.sizes, most), seed)
+    most = _each(inside.sizes, points_of(inside.count, len(bags.x), exact))
+    x, weight, membership, _, _ = compressed(inside, most, seed)
     return x, membership, weight
 
 
