@@ -96,6 +96,18 @@ def test_a_place_at_several_times_is_one_variable_of_a_map_that_does_not_change(
     assert len(torch.unique(points[:, :2], dim=0)) == 60
 
 
+def test_a_ring_is_not_what_it_surrounds():
+    """Though both have one centre."""
+    place = torch.tensor([[x, y] for x in range(-2, 3) for y in range(-2, 3)]).double()
+    ring = place.abs().max(1).values.long() // 2
+    order = ring.argsort(stable=True)
+    bags = Bags(place[order], ring[order], torch.ones(25).double(), 2,
+                Columns(("x", "y"), (0, 1), ("km", "km")))
+    torch.testing.assert_close(*bags.centres().x)
+    shares = found(build("matern32", bags.columns, bags.x, 0)[0], bags, 2)[1]
+    assert len(shares) == 2
+
+
 @pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 def test_a_fit_is_kept_warmed_and_taken_apart():
     source = made.counts(made.bags(SIZES))

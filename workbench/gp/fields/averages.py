@@ -88,15 +88,20 @@ def _averages(bags: Bags, count: int, seed: int, exact: bool) -> tuple[Tensor, T
 
 
 def _grouped(bags: Bags, count: int, seed: int) -> Bags:
-    """Areas whose centres are alike as one, so that there are at most ``count``."""
-    centres = bags.centres().x.cpu().numpy().astype(float)
-    distinct, place = np.unique(centres, axis=0, return_inverse=True)
+    """Areas that are the same in these columns as one, and of more than ``count`` those alike.
+
+    A ring is not the same as what it surrounds: spread is compared beside centres.
+    """
+    centres, squares = (replace(bags, x=x).centres().x for x in (bags.x, bags.x.square()))
+    both = torch.cat([centres, squares], 1).cpu().numpy().astype(float)
+    distinct, place = np.unique(both, axis=0, return_inverse=True)
     place = place.reshape(-1)
     if len(distinct) > count:
         from scipy.cluster.vq import kmeans2
 
         with without_warnings():        # of groups that lose all their areas
-            place = kmeans2(distinct, count, minit="++", rng=seed)[1][place]
+            group = kmeans2(distinct[:, :centres.shape[1]], count, minit="++", rng=seed)[1]
+        place = group[place]
     group = np.unique(place, return_inverse=True)[1].reshape(-1)
     own = torch.as_tensor(group, device=bags.membership.device)[bags.membership]
     order = own.argsort(stable=True)
