@@ -151,8 +151,11 @@ def main(level: str = "both", threads: int = 1, only: str = "") -> None:
     warnings.simplefilter("always")
     RESULTS.mkdir(parents=True, exist_ok=True)
     for one in ("district", "province") if level == "both" else (level,):
-        result = table(one, only)
-        result.to_csv(RESULTS / f"korea_{one}.csv", float_format="%.4g")
+        result, file = table(one, only), RESULTS / f"korea_{one}.csv"
+        if only:        # the other rows stay as they are
+            stored = pd.read_csv(file, index_col="method")
+            result = pd.concat([stored[~stored.index.isin(result.index)], result]).loc[stored.index]
+        result.to_csv(file, float_format="%.4g")
         print(f"Korea, {one} totals\n{result.round(3).to_string()}\n", flush=True)
 
 

@@ -63,3 +63,19 @@ def place_alone() -> pd.DataFrame:
         **{f"95 % cover, {title}": (f"cover {name}", percent) for name, title in said.items()},
         **{f"CRPS beside {said[name]}, %": (f"beside {name}", lambda v: f"{round(v):+d}")
            for name in ("usual prior", "split")}}, "counts without covariates")
+
+
+@stored("averages", "averages.csv", command="python benchmarks/averages.py")
+def averages() -> pd.DataFrame:
+    """Nats below the best by kind and number of inducing variables, and the time of two of them."""
+    raw = pd.read_csv(RESULTS / "averages.csv")
+    below = raw.pivot_table(index=["case", "kind"], columns=["variables", "asked"],
+                            values="below", sort=False)
+    seconds = raw[raw["asked"] == 100].pivot_table(index=["case", "kind"], columns="variables",
+                                                   values="seconds", sort=False)
+    out = pd.DataFrame({f"{count} {kind}": below[kind, count].map("{:.3g}".format)
+                        for kind in ("points", "averages") for count in (25, 100, 500)})
+    for kind in ("points", "averages"):
+        out[f"100 {kind}, s"] = seconds[kind].map("{:.1f}".format)
+    out.index = out.index.map(": ".join)
+    return out.rename_axis("case")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from workbench.gp.fields.inducing import InducingField
+from workbench.gp.kernels.operators import AggregationOperator
 
 
 class ShiftedField(InducingField):
@@ -32,6 +33,11 @@ class ShiftedField(InducingField):
     def inducing(self) -> list[Tensor | None]:
         """Inducing inputs of each term."""
         return self._shared[0].inducing
+
+    @property
+    def averaging(self) -> list[AggregationOperator | None]:
+        """From values at inducing inputs to inducing variables, of each term."""
+        return self._shared[0].averaging
 
     @property
     def q_mean(self) -> Tensor:
