@@ -60,7 +60,8 @@ def test_of_counts_they_are_nearer_than_as_many_points(count, areas):
 
 def found(term, bags, count):
     """Points, and the share of each in each average (M, P)."""
-    operator = averages(term, geometry(bags.x, SegmentMean(bags)), count)
+    seen = geometry(bags.x, SegmentMean(bags))
+    operator = averages(term, seen, seen, count)
     return operator.bags.x, operator.dense()
 
 
@@ -166,3 +167,17 @@ def test_a_field_of_the_prior_is_drawn_of_points():
     drawn = [vbagg(kernel="matern32", inducing=10, **options).imagine(source, COUNTS, 0)[0]
              for options in (AVERAGES, {})]
     torch.testing.assert_close(*drawn)
+
+
+@pytest.mark.parametrize("link", ["identity", "exp"])
+def test_noise_is_no_smaller_than_what_clusters_miss(link):
+    """With all clusters of few areas as points nothing seemed missed; the bound fell far."""
+    bags = made.bags((600,) * 8, weights=False)
+    value = np.log(made.rates(bags)) if link == "identity" else made.rates(bags)
+    mean = torch.as_tensor(np.bincount(bags.membership.numpy(), value) / 600)
+    source = made.continuous(bags)
+    source = dataclasses.replace(source, targets=dataclasses.replace(source.targets, value=mean))
+    learnt = [vbagg(kernel="matern32(coordinates)", link=link, likelihood="normal", compress=10,
+                    inducing=inducing, inducing_inputs=where).fit(source).objective
+              for where, inducing in (("averages", 100), ("held", 40))]
+    assert learnt[0] > learnt[1] - 10       # of 80 clusters half are averaged over at most

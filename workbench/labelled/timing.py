@@ -96,7 +96,8 @@ def auto_bytes(ds: xr.Dataset) -> float:
     return _bytes(individuals, columns + 2, 2 * inducing, len(sizes),
                   learnt if large else None, _pairs(clusters if large else sizes), 8,
                   counted and not trials, int((clusters if large else sizes).max()),
-                  points=[points_of(inducing, learnt, not (counted or trials))] * 2)
+                  points=[points_of(inducing, individuals, learnt,
+                                    not (counted or trials))] * 2)
 
 
 def _pairs(sizes: torch.Tensor) -> float:

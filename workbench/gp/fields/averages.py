@@ -27,23 +27,24 @@ from workbench.gp.kernels.grammar import Term
 from workbench.gp.kernels.operators import SegmentMean
 from workbench.gp.numerics.recent import ResultCache
 
-# Points for each average: where averages are exact, elsewhere, and at least; of all averages no
-# more than have so many covariances with the individuals that are learnt on. Where averages are
-# not exact more than five gain little, and cost in proportion.
-_EXACT, _POINTS, _FEWEST, _ENTRIES = 10, 5, 2, 8_000_000
+# Points for each average: where averages are exact; elsewhere, where five are enough; and at least.
+_EXACT, _POINTS, _FEWEST = 10, 5, 2
+# Covariances of points with the individuals that are learnt on: most that there are, and with all
+# individuals as points, which leaves nothing that is not exact.
+_MOST, _ALL = 8_000_000, 4_000_000
 _RECENT = ResultCache(16)
 
 
-def averages(term: Term, seen: Geometry, count: int, seed: int = 0, exact: bool = False
-             ) -> SegmentMean:
+def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: int = 0,
+             exact: bool = False) -> SegmentMean:
     """Averages over areas, parts of them or groups of them, as similar as a term's columns say.
 
     Parameters
     ----------
     term : Term
         Of a kernel. Other columns than its own are set to zero, which it ignores.
-    seen : Geometry
-        Individuals of the areas, or clusters of them.
+    whole, learning : Geometry
+        Individuals of the areas, and what hyperparameters are learnt on: these, or clusters.
     count : int
         Most averages. Of fewer areas parts are averaged over: as many of each, while there are
         that many individuals. Of more, groups of areas, each of which counts as much.
@@ -58,31 +59,48 @@ def averages(term: Term, seen: Geometry, count: int, seed: int = 0, exact: bool 
     SegmentMean
         From values at its ``bags.x`` (P, D), on the standardised scale, to averages (M,).
     """
-    bags, table = seen.operator.bags, torch.zeros_like(seen.x)
-    count = min(count, bags.count) if exact else count
-    columns = list(term.columns)
+    everyone = _all(len(whole.x), len(learning.x), exact)
+    seen = whole if everyone else learning
+    # At most half of the clusters that are learnt on: of all of them averages would seem exact, and
+    # noise be learnt that is far smaller than what clusters miss.
+    room = len(seen.x) if seen is whole else max(len(seen.x) // 2, seen.operator.bags.count)
+    bags, table, columns = seen.operator.bags, torch.zeros_like(seen.x), list(term.columns)
+    count = min(count, bags.count if exact else room)
+    each = None if everyone else _EXACT if exact else _POINTS
     table[:, columns] = seen.x[:, columns].detach()
     bags = Bags(table, bags.membership, bags.weight, bags.count, bags.columns)
     x, membership, weight = _RECENT.get(
-        lambda: _averages(bags, count, seed, exact), bags.x, bags.membership, bags.weight,
-        bags.count, count, seed, exact)
+        lambda: _averages(bags, count, seed, each, room), bags.x, bags.membership, bags.weight,
+        bags.count, count, seed, each, room)
     return SegmentMean(Bags(x, membership, weight, int(membership[-1]) + 1, bags.columns))
 
 
-def points_of(count: int, individuals: int, exact: bool) -> int:
-    """Most points of so many averages, where so many individuals are learnt on."""
-    each = _EXACT if exact else _POINTS
-    return max(_FEWEST * count, min(each * count, _ENTRIES // individuals))
+def points_of(count: int, individuals: int, learnt: int, exact: bool) -> int:
+    """Most points of so many averages, of so many individuals, and so many that are learnt on."""
+    if _all(individuals, learnt, exact):
+        return individuals
+    return _most(count, learnt, _EXACT if exact else _POINTS)
 
 
-def _averages(bags: Bags, count: int, seed: int, exact: bool) -> tuple[Tensor, Tensor, Tensor]:
+def _all(individuals: int, learnt: int, exact: bool) -> bool:
+    return exact and individuals * learnt <= _ALL
+
+
+def _most(count: int, learnt: int, each: int) -> int:
+    return max(_FEWEST * count, min(each * count, _MOST // learnt))
+
+
+def _averages(bags: Bags, count: int, seed: int, each: int | None, room: int
+              ) -> tuple[Tensor, Tensor, Tensor]:
     """Points, the average that each belongs to, and its weight there."""
     groups = _grouped(bags, count, seed)
     parts = _clusters(groups, count)
     order = parts.argsort(stable=True)
     inside = replace(groups, x=groups.x[order], weight=groups.weight[order],
                      membership=parts[order], count=int(parts.max()) + 1)
-    most = _each(inside.sizes, points_of(inside.count, len(bags.x), exact))
+    if each is None:
+        return inside.x, inside.membership, inside.weight
+    most = _each(inside.sizes, min(_most(inside.count, len(bags.x), each), room))
     x, weight, membership, _, _ = compressed(inside, most, seed)
     return x, membership, weight
 

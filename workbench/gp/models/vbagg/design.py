@@ -94,7 +94,7 @@ def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -
     learning, averaging = learning_geometry(whole, clusters), None
     if options.inducing_inputs == "averages":
         averaging = [None if term.finite_rank else averages(
-            term, learning, options.inducing, options.seed, link.linear) for term in terms]
+            term, whole, learning, options.inducing, options.seed, link.linear) for term in terms]
         inducing = [None if one is None else one.bags.x for one in averaging]
     else:
         inducing = assembly.inducing_of(terms, individuals, options.inducing, options.seed)
