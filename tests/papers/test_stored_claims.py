@@ -189,6 +189,25 @@ def test_totals_make_the_map_better_inside_their_areas():
     assert ((before - 95).abs() > (after - 95).abs())[fell & (before >= 95)].all()
 
 
+def test_averages_beside_points():
+    raw = pd.read_csv(RESULTS / "averages.csv")
+    below = raw.pivot_table(index=["case", "kind"], columns=["variables", "asked"],
+                            values="below")
+    few, points = below["averages"], below["points"]
+    assert (f"100 averages are at most {few[100].max():.1f} nats below the highest, 100 points "
+            f"{points[100].min():.0f} to {points[100].max():.0f}.") in SAID
+    some = few.index.get_level_values(0).str.startswith(("italy", "us"))
+    assert some.sum() == 4 and (few[25] < points[100])[some].all()
+    assert (few[100] < points[500])[some].all() and "and 100 better than 500;" in SAID
+    korea = few.loc["korea, 250 districts", 100]
+    assert (korea < points.loc["korea, 250 districts", 100]).all()
+    assert (korea > points.loc["korea, 250 districts", 250]).all()
+    assert "averages are between 100 points and 250." in SAID
+    means = raw[(raw["kind"] == "means") & (raw["variables"] == "averages")
+                & (raw["asked"] == 500)]
+    assert (means["features"] == means["areas"]).all()
+
+
 def test_means_instead_of_counts():
     raw = pd.read_csv(RESULTS / "means.csv")
     own = raw[raw["model"] == "auto"].set_index("case")
@@ -267,10 +286,11 @@ def test_counts_without_covariates():
     assert (f"cover {cover['auto'].mean():.0f} % in the mean of the twelve rows, instead of "
             f"{cover['usual prior'].mean():.0f} % under the usual prior** "
             f"({cover['usual prior'].min():.0f} to {cover['usual prior'].max():.0f} %)") in SAID
-    low = cover["auto"].nsmallest(1)
+    low = cover["auto"].nsmallest(2)
     rest = cover["auto"].drop(low.index)
-    assert list(low.index) == ["korea, 250 districts"]
+    assert list(low.index) == ["korea, 250 districts", "italy, 107 provinces"]
     assert f"now cover {low.iloc[0]:.0f} % of Korea's neighbourhoods by districts" in SAID
+    assert f"districts, {low.iloc[1]:.0f} % of Italy's communes by provinces" in SAID
     assert f"and {rest.min():.0f} to {rest.max():.0f} % elsewhere" in SAID
     dearer, split = (100 * np.expm1(logs["auto"] - logs[other])
                      for other in ("usual prior", "split"))

@@ -3,7 +3,8 @@
 What Normal values of areas say of f under the identity link they say through its averages over
 these areas: with those as variables the posterior is the exact one. Under other links, where what
 counts inside an area depends on f, averages over parts of areas come nearest. Where there are more
-areas than variables each is the average over areas of similar inputs.
+areas than variables each is the average over areas of similar inputs. Where inputs are few they are
+the variables themselves, which is exact under every link.
 
 References
 ----------
@@ -23,20 +24,23 @@ from workbench.checks import without_warnings
 from workbench.gp.data.bags import Bags
 from workbench.gp.data.compression import compressed
 from workbench.gp.fields.geometry import Geometry
-from workbench.gp.kernels.grammar import Term
+from workbench.gp.kernels.grammar import Term, inducing_inputs
 from workbench.gp.kernels.operators import SegmentMean
 from workbench.gp.numerics.recent import ResultCache
+from workbench.gp.numerics.shapes import Inputs
 
-# Points for each average: where averages are exact; elsewhere, where five are enough; and at least.
-_EXACT, _POINTS, _FEWEST = 10, 5, 2
+# Points for each average: where averages are exact, and elsewhere, where five are enough. Of fewer
+# than five an average is no better than a point.
+_EXACT, _POINTS = 10, 5
 # Covariances of points with the individuals that are learnt on: most that there are, and with all
 # individuals as points, which leaves nothing that is not exact.
 _MOST, _ALL = 8_000_000, 4_000_000
+_DIGITS = 9         # of standardised inputs and shares that are the same
 _RECENT = ResultCache(16)
 
 
 def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: int = 0,
-             exact: bool = False) -> SegmentMean:
+             exact: bool = False) -> tuple[Inputs, SegmentMean | None]:
     """Averages over areas, parts of them or groups of them, as similar as a term's columns say.
 
     Parameters
@@ -56,75 +60,120 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
 
     Returns
     -------
-    SegmentMean
-        From values at its ``bags.x`` (P, D), on the standardised scale, to averages (M,).
+    (Tensor (P, D), SegmentMean or None)
+        Inducing inputs on the standardised scale, and from values there to averages (M,). None
+        where the inputs are the variables: all that there are, or, where individuals are so many
+        that points would be fewer than five for each average, k-means++ seeds.
     """
-    everyone = _all(len(whole.x), len(learning.x), exact)
-    seen = whole if everyone else learning
+    bags, columns = whole.operator.bags, list(term.columns)
+    count = min(count, bags.count) if exact else count
+    given = whole.x[:, columns].detach(), bags.membership, bags.weight, bags.count, count, exact
+    distinct, alike = _RECENT.get(lambda: _distinct(*given), *given)
+    if distinct is not None:
+        inputs = torch.zeros(len(distinct), whole.x.shape[1]).to(whole.x)
+        inputs[:, columns] = distinct.to(whole.x)
+        return inputs, None
+    each = _each_point(len(whole.x), len(learning.x), exact)
+    if each is not None and _MOST // len(learning.x) < _POINTS * count:
+        return inducing_inputs(term, whole.x, count, seed), None
+    seen = whole if each is None else learning
     # At most half of the clusters that are learnt on: of all of them averages would seem exact, and
     # noise be learnt that is far smaller than what clusters miss.
     room = len(seen.x) if seen is whole else max(len(seen.x) // 2, seen.operator.bags.count)
-    bags, table, columns = seen.operator.bags, torch.zeros_like(seen.x), list(term.columns)
-    count = min(count, bags.count if exact else room)
-    each = None if everyone else _EXACT if exact else _POINTS
+    bags, table = seen.operator.bags, torch.zeros_like(seen.x)
     table[:, columns] = seen.x[:, columns].detach()
     bags = Bags(table, bags.membership, bags.weight, bags.count, bags.columns)
+    count = min(count, int(alike.max()) + 1 if exact else room)
     x, membership, weight = _RECENT.get(
-        lambda: _averages(bags, count, seed, each, room), bags.x, bags.membership, bags.weight,
-        bags.count, count, seed, each, room)
-    return SegmentMean(Bags(x, membership, weight, int(membership[-1]) + 1, bags.columns))
+        lambda: _averages(bags, alike, count, seed, each, room), bags.x, bags.membership,
+        bags.weight, bags.count, alike, count, seed, each, room)
+    return x, SegmentMean(Bags(x, membership, weight, int(membership[-1]) + 1, bags.columns))
 
 
 def points_of(count: int, individuals: int, learnt: int, exact: bool) -> int:
     """Most points of so many averages, of so many individuals, and so many that are learnt on."""
-    if _all(individuals, learnt, exact):
+    each = _each_point(individuals, learnt, exact)
+    most = _MOST // learnt
+    if each is None:
         return individuals
-    return _most(count, learnt, _EXACT if exact else _POINTS)
+    return 0 if most < _POINTS * count else min(each * count, most)
 
 
-def _all(individuals: int, learnt: int, exact: bool) -> bool:
-    return exact and individuals * learnt <= _ALL
+def _each_point(individuals: int, learnt: int, exact: bool) -> int | None:
+    """Points of each average; None where all individuals are points."""
+    if exact and individuals * learnt <= _ALL:
+        return None
+    return _EXACT if exact else _POINTS
 
 
-def _most(count: int, learnt: int, each: int) -> int:
-    return max(_FEWEST * count, min(each * count, _MOST // learnt))
+def _distinct(x: Inputs, membership: Tensor, weight: Tensor, areas: int, count: int, exact: bool
+              ) -> tuple[Inputs | None, Tensor]:
+    """Distinct inputs, where there are no more than ``count``; and a number of each area (B,).
+
+    It is the same for areas of the same inputs: a place at several times. Where averages are exact
+    weights must be the same, too.
+    """
+    rows, of_row = np.unique(np.round(x.cpu().numpy(), _DIGITS), axis=0, return_inverse=True)
+    of_row, members = of_row.reshape(-1), membership.cpu().numpy()
+    share = weight.cpu().numpy()
+    share = share / np.bincount(members, share, areas)[members]
+    ends, known, found = np.cumsum(np.bincount(members, minlength=areas)), {}, []
+    for start, stop in zip(np.r_[0, ends[:-1]], ends, strict=True):
+        own, place = np.unique(of_row[start:stop], return_inverse=True)
+        key = own.tobytes()
+        if exact:
+            key += np.round(np.bincount(place.reshape(-1), share[start:stop]), _DIGITS).tobytes()
+        found.append(known.setdefault(key, len(known)))
+    return torch.as_tensor(rows) if len(rows) <= count else None, torch.as_tensor(found)
 
 
-def _averages(bags: Bags, count: int, seed: int, each: int | None, room: int
+def _averages(bags: Bags, alike: Tensor, count: int, seed: int, each: int | None, room: int
               ) -> tuple[Tensor, Tensor, Tensor]:
     """Points, the average that each belongs to, and its weight there."""
-    groups = _grouped(bags, count, seed)
+    groups = _grouped(bags, alike, count, seed)
     parts = _clusters(groups, count)
     order = parts.argsort(stable=True)
     inside = replace(groups, x=groups.x[order], weight=groups.weight[order],
                      membership=parts[order], count=int(parts.max()) + 1)
     if each is None:
         return inside.x, inside.membership, inside.weight
-    most = _each(inside.sizes, min(_most(inside.count, len(bags.x), each), room))
-    x, weight, membership, _, _ = compressed(inside, most, seed)
+    most = min(each * inside.count, _MOST // len(bags.x), room)
+    x, weight, membership, _, _ = compressed(inside, _each(inside.sizes, most), seed)
     return x, membership, weight
 
 
-def _grouped(bags: Bags, count: int, seed: int) -> Bags:
-    """Areas that are the same in these columns as one, and of more than ``count`` those alike.
-
-    A ring is not the same as what it surrounds: spread is compared beside centres.
-    """
-    centres, squares = (replace(bags, x=x).centres().x for x in (bags.x, bags.x.square()))
+def _grouped(bags: Bags, alike: Tensor, count: int, seed: int) -> Bags:
+    """Areas that are the same as one, and of more than ``count`` those whose centres are alike."""
+    share = bags.weight / bags.totals[bags.membership]
+    merged = _merged(bags, alike.to(bags.membership.device)[bags.membership], share)
+    centres, squares = (replace(merged, x=x).centres().x for x in (merged.x, merged.x.square()))
     both = torch.cat([centres, squares], 1).cpu().numpy().astype(float)
-    distinct, place = np.unique(both, axis=0, return_inverse=True)
-    place = place.reshape(-1)
-    if len(distinct) > count:
+    order = np.lexsort(both.T[::-1])
+    place = np.empty(len(order), dtype=int)
+    place[order] = np.arange(len(order))
+    if len(order) > count:
         from scipy.cluster.vq import kmeans2
 
         with without_warnings():        # of groups that lose all their areas
-            group = kmeans2(distinct[:, :centres.shape[1]], count, minit="++", rng=seed)[1]
-        place = group[place]
-    group = np.unique(place, return_inverse=True)[1].reshape(-1)
-    own = torch.as_tensor(group, device=bags.membership.device)[bags.membership]
+            group = kmeans2(both[order, :centres.shape[1]], count, minit="++", rng=seed)[1]
+        place = np.unique(group, return_inverse=True)[1].reshape(-1)[place]
+    own = torch.as_tensor(place, device=bags.membership.device)[merged.membership]
+    return _merged(merged, own, merged.weight)
+
+
+def _merged(bags: Bags, own: Tensor, weight: Tensor) -> Bags:
+    """Bags by other numbers of their individuals; rows that are the same in one are one row."""
     order = own.argsort(stable=True)
-    share = bags.weight / bags.totals[bags.membership]
-    return Bags(bags.x[order], own[order], share[order], int(group.max()) + 1, bags.columns)
+    x, own, weight = bags.x[order], own[order], weight[order]
+    keyed = torch.cat([own[:, None].to(x), x], 1).cpu().numpy()
+    _, first, of_row = np.unique(np.round(keyed, _DIGITS), axis=0, return_index=True,
+                                 return_inverse=True)
+    if len(first) < len(x):
+        of_row = torch.as_tensor(of_row.reshape(-1), device=own.device)
+        weight = torch.zeros(len(first)).to(weight).index_add(0, of_row, weight)
+        first = torch.as_tensor(first, device=own.device)
+        x, own = x[first], own[first]
+    return Bags(x, own, weight, int(own[-1]) + 1, bags.columns)
 
 
 def _clusters(bags: Bags, count: int) -> Tensor:

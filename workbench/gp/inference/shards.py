@@ -157,8 +157,10 @@ def shared_out(state) -> Iterator[list[str]]:
 def _require_alike(state) -> None:
     """Refuse other data, options or versions in one process than in another."""
     bags, told = state.source.bags, hashlib.sha256()
+    averaged = [part for one in state.field.averaging if one is not None
+                for part in (one.bags.membership, one.bags.weight)]
     for one in (bags.x, bags.weight, bags.membership, bags.concentration,
-                state.source.targets.value, *state.field.inducing):
+                state.source.targets.value, *state.field.inducing, *averaged):
         told.update(b"-" if one is None else one.detach().cpu().numpy().tobytes())
     told.update(repr((state.options, torch.__version__)).encode())
     told.update(state.hyperparameters.vector().tobytes())

@@ -93,9 +93,9 @@ def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -
     clusters = clusters_of(options, whole)
     learning, averaging = learning_geometry(whole, clusters), None
     if options.inducing_inputs == "averages":
-        averaging = [None if term.finite_rank else averages(
+        found = [(None, None) if term.finite_rank else averages(
             term, whole, learning, options.inducing, options.seed, link.linear) for term in terms]
-        inducing = [None if one is None else one.bags.x for one in averaging]
+        inducing, averaging = (list(part) for part in zip(*found, strict=True))
     else:
         inducing = assembly.inducing_of(terms, individuals, options.inducing, options.seed)
     return Design(bags, transform, whole, learning, terms, inducing, scale, clusters,
