@@ -66,16 +66,17 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
         that points would be fewer than five for each average, k-means++ seeds.
     """
     bags, columns = whole.operator.bags, list(term.columns)
-    count = min(count, bags.count) if exact else count
+    each = _each_point(len(whole.x), len(learning.x), exact)
+    wanted = min(count, bags.count) if exact else count
+    if each is not None and _MOST // len(learning.x) < _POINTS * wanted:
+        return inducing_inputs(term, whole.x, count, seed), None
+    count = wanted
     given = whole.x[:, columns].detach(), bags.membership, bags.weight, bags.count, count, exact
     distinct, alike = _RECENT.get(lambda: _distinct(*given), *given)
     if distinct is not None:
         inputs = torch.zeros(len(distinct), whole.x.shape[1]).to(whole.x)
         inputs[:, columns] = distinct.to(whole.x)
         return inputs, None
-    each = _each_point(len(whole.x), len(learning.x), exact)
-    if each is not None and _MOST // len(learning.x) < _POINTS * count:
-        return inducing_inputs(term, whole.x, count, seed), None
     seen = whole if each is None else learning
     # At most half of the clusters that are learnt on: of all of them averages would seem exact, and
     # noise be learnt that is far smaller than what clusters miss.
