@@ -41,8 +41,7 @@ CASES: dict[str, tuple[int, int, dict]] = {
     "60,000 in 3,000 areas, link square": (60_000, 3_000, PLAIN | {"link": "square"}),
     "10,000 in 1,000 areas, 500 features": (10_000, 1_000, {"inducing": 500}),
     "20,000 in 100 areas, averages": (20_000, 100, AVERAGES),
-    "20,000 in 100 areas, averages, all learnt on": (20_000, 100, AVERAGES | {"compress": 0}),
-    "100,000 in 1,000 areas, averages": (100_000, 1_000, AVERAGES),
+    "100,000 in 300 areas, averages": (100_000, 300, AVERAGES),
     "4,000 in 300 areas, 300 averages": (4_000, 300, AVERAGES | {"inducing": 300}),
     # The factors of the estimate were found on those above, not on these:
     "30,000 in 2,000 areas, link square": (30_000, 2_000, PLAIN | {"link": "square"}),
