@@ -97,7 +97,6 @@ class State(state.State):
         True, doc="On: with the random effect of each area or individual, given the area's total: "
         "nearer to known rates inside the areas. Off: the smooth map that covariates and "
         "neighbours explain, as of an area without a total.")
-
     rescale = param.Boolean(
         False, doc="Exported maps add up to every area's observed total; those shown do not.")
     status = param.Selector(objects=STATUSES, doc="Whether hyperparameters were learnt.")
@@ -276,6 +275,7 @@ class State(state.State):
             options |= {"effort": "quick", "workers": 1}
         elif self.model != FLAT:
             options["kernel"] = self.kernel
+            options |= {"inducing_inputs": "averages"} if self.model == "vbagg" else {}  # as auto's
             options |= {} if self.transform == "standardise" else {"transform": self.transform}
         for name in ("link", "likelihood", "overdispersion", "nugget"):
             if not self.inapplicable(name):
