@@ -328,7 +328,7 @@ def test_a_map_of_a_smooth_truth_is_no_worse_for_it():
             with patch.object(candidates, "individuals", taken):
                 found = wb.Auto(effort="quick", workers=1).fit(ds).at(ds).mean.values
             errors[name] += np.sqrt(np.mean((found - truth)**2))
-    assert errors["fixed"] < 1.02 * errors["learnt"] < 1.2      # with seeds both were 1.3 and more
+    assert errors["fixed"] < 1.02 * errors["learnt"] < 1.2      # a limit of 1.4 with seeds
 
 
 @pytest.mark.slow
