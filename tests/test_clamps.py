@@ -48,6 +48,7 @@ WHY = {
     "geo/parent_values.py": (1, SIZE),
     "geo/points.py": (2, ENDS),
     "gp/data/compression.py": (1, ENDS),
+    "gp/fields/averages.py": (1, "parts of an area are at most its individuals"),
     "gp/data/inputs.py": (3, "extrapolation='clamp', which the user asks for"),
     "gp/expectations/exponentials.py": (2, ZERO),
     "gp/expectations/probabilities.py": (1, LOGS),

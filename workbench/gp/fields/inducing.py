@@ -115,7 +115,8 @@ class InducingField(nn.Module):
             if z is None:
                 features.append(term.basis(x))
                 continue
-            prior = _averaged(averaging, _covariances(term, averaging, z, z).mT)
+            prior = _covariances(term, averaging, z, z)
+            prior = prior if averaging is None else _averaged(averaging, prior.mT)
             root = cholesky(prior, f"inducing covariance of {term.name}")
             with_x = _covariances(term, averaging, z, x)
             part = torch.linalg.solve_triangular(root, with_x, upper=False).mT
@@ -181,10 +182,9 @@ def _covariances(term: Term, averaging: AggregationOperator | None, z: Inputs, x
                       for part in x.split(max(1, _ENTRIES // len(z)))], 1)
 
 
-def _averaged(averaging: AggregationOperator | None, values: Tensor) -> Tensor:
+def _averaged(averaging: AggregationOperator, values: Tensor) -> Tensor:
     """A table of what there is at inducing inputs, as one of inducing variables."""
-    return values if averaging is None else weighted_rows(
-        averaging.coefficients().to(values), values, averaging.bags)
+    return weighted_rows(averaging.coefficients().to(values), values, averaging.bags)
 
 
 def scale_of(term: Term | JointTerm) -> Tensor:
