@@ -225,3 +225,18 @@ def test_noise_is_no_smaller_than_what_clusters_miss(link):
                     inducing=inducing, inducing_inputs=where).fit(source).objective
               for where, inducing in (("averages", 100), ("held", 40))]
     assert learnt[0] > learnt[1] - 10       # of 80 clusters half are averaged over at most
+
+
+def test_terms_behind_one_set_of_variables_are_exact_too():
+    """``layout="joint"``: averages of the sum of all terms."""
+    source = made.continuous(made.bags(SIZES))
+    kernel = "matern32(covariates)+matern32(coordinates)"
+    theta = {**SMOOTH, "matern32_2.variance": 0.3, "matern32_2.lengthscale": 40.0,
+             "matern32.lengthscale": 1.5}
+    exact = MODELS["aggregated-gp"](kernel=kernel, noise="constant").condition(source, theta)
+    fit = vbagg(**NORMAL | {"kernel": kernel}, layout="joint", **AVERAGES).condition(source, theta)
+    assert len(fit.state.field.q_mean) == len(SIZES)
+    assert fit.objective == pytest.approx(exact.objective, abs=1e-4)
+    new = made.bags((3, 2, 4), seed=9)
+    torch.testing.assert_close(fit.at(new).mean, exact.at(new).mean, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(fit.at(new).std, exact.at(new).std, rtol=1e-5, atol=1e-6)

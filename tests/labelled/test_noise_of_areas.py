@@ -142,6 +142,10 @@ def test_smooth_areas_limit_what_their_individuals_are_taken_to_differ_by():
     assert individuals(source, "identity") == smooth_limit(source, "identity")
     options = options_of_values(Converted(ds))
     assert options["hyperparameters"]["nugget.std"] == smooth_limit(source, "identity") < 0.15
+    for one in wb.Auto(effort="quick").candidates(ds).values():     # exact under the identity link
+        own = one.options
+        assert (own.inducing_inputs, own.link) == ("averages", "identity")
+        assert own.inducing == max(100, ds.sizes["bag"])
     rough = to_source(smooth(own=1.0)[0])
     assert 0.9 < smooth_limit(rough, "identity") < 1.6
 

@@ -168,6 +168,7 @@ def test_intervals_of_counts_without_covariates_cover_what_individuals_have_of_t
         assert "goes by what areas differ by" in fit.summary() or name == "usual"
         assert "totals tell little of how much they differ" in fit.summary()
     assert inside["by rule"] > 0.95 > 0.9 > inside["usual"]
+    assert inside["by rule"] - inside["usual"] > 0.1
 
 
 def test_noise_is_seldom_taken_for_skewed():
@@ -328,7 +329,7 @@ def test_a_map_of_a_smooth_truth_is_no_worse_for_it():
             with patch.object(candidates, "individuals", taken):
                 found = wb.Auto(effort="quick", workers=1).fit(ds).at(ds).mean.values
             errors[name] += np.sqrt(np.mean((found - truth)**2))
-    assert errors["fixed"] < 1.02 * errors["learnt"] < 1.2      # a limit of 1.4 with seeds
+    assert errors["fixed"] < 1.01 * errors["learnt"] < 1.1      # equal, and below 1.4 before
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ test_first_room.py: to load a page takes seconds.
 
 import pytest
 
-from tests.ui.kit import loads_at_rest
+from tests.ui.kit import MOST_SHIFTED, shift_while_loading
 
 pytestmark = pytest.mark.ui
 
@@ -14,4 +14,4 @@ pytestmark = pytest.mark.ui
 @pytest.mark.parametrize("app", ["disaggregate", "compare"])
 def test_what_is_seen_first_stays_where_it_is(page, apps_url, app):
     page.set_viewport_size({"width": 390, "height": 844})
-    loads_at_rest(page, f"{apps_url}/{app}")
+    assert shift_while_loading(page, f"{apps_url}/{app}") < MOST_SHIFTED

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bokeh.document import Document
 
-from tests.ui.kit import WAIT, idle, loads_at_rest
+from tests.ui.kit import MOST_SHIFTED, WAIT, idle, shift_while_loading
 from workbench.ui.base.first_room import LARGEST, tell, when_told
 
 TOY = Path(__file__).parent / "toy_app.py"
@@ -64,7 +64,7 @@ def test_a_page_is_arranged_when_it_comes_and_nothing_jumps(page, apps_url):
     """What the browser measures once the page is there is what was told before."""
     page.set_viewport_size({"width": 1280, "height": 844})
     with page.expect_response(lambda answer: answer.url.endswith("/room")) as answer:
-        loads_at_rest(page, f"{apps_url}/disaggregate")
+        assert shift_while_loading(page, f"{apps_url}/disaggregate") < MOST_SHIFTED
     assert answer.value.status == 204
     assert page.evaluate(TOLD) == [["", "958 844"]]
 

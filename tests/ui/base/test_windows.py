@@ -6,7 +6,7 @@ made larger and smaller.
 
 import pytest
 
-from tests.ui.kit import BEYOND, BOX, WAIT, idle, loads_at_rest, press
+from tests.ui.kit import BEYOND, BOX, MOST_SHIFTED, WAIT, idle, press, shift_while_loading
 
 pytestmark = pytest.mark.ui
 
@@ -59,9 +59,9 @@ def unscrolled(page, name, window, least):
 
 
 @pytest.mark.parametrize("app", APPS)
-def test_a_page_loads_at_rest_fits_any_window_and_fills_a_large_one(page, apps_url, app):
+def test_a_page_shift_while_loading_fits_any_window_and_fills_a_large_one(page, apps_url, app):
     page.set_viewport_size(dict(zip(("width", "height"), FIRST[app], strict=True)))
-    loads_at_rest(page, f"{apps_url}/{app}")
+    assert shift_while_loading(page, f"{apps_url}/{app}") < MOST_SHIFTED
     for button, name in APPS[app].items():
         if button:
             page.set_viewport_size(dict(zip(("width", "height"), LAPTOP, strict=True)))

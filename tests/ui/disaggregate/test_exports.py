@@ -12,7 +12,7 @@ from tests.ui.kit import ran, restored
 from workbench.checks import InputError
 from workbench.ui.base.fitted import CANCELLED, FITTED, PREVIEW
 from workbench.ui.base.session import pack, unpack
-from workbench.ui.disaggregate import engine, exporting, exports, keeping
+from workbench.ui.disaggregate import engine, exploring, exporting, exports, keeping
 from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITHOUT_EFFECT
 from workbench.ui.disaggregate.fitted import UNFITTED, Fitted
 from workbench.ui.disaggregate.state import State
@@ -191,6 +191,16 @@ def test_the_best_model_of_auto_with_a_lengthscale_is_explored_alone_in_one_step
     assert restored(state, {"kernel": one.model.options.kernel}).fitted == state.fitted
     assert state.read(before) == [] and session.maps().answer.fit.model.name == "auto"
     assert view.alone.visible and view.slider.disabled
+
+
+def test_a_model_with_other_variables_than_the_app_has_is_not_explored_alone(
+        begin, mixture, monkeypatch):
+    """Its map would be another one."""
+    session = begin(mixture.state.query())
+    answer = session.maps().answer
+    assert exploring.best(answer, session.state)
+    monkeypatch.setattr(exploring, "_VARIABLES", 99)
+    assert exploring.best(answer, session.state) is None
 
 
 def test_an_address_with_a_model_that_auto_does_not_weigh_is_refused(begin):

@@ -147,16 +147,15 @@ def _grouped(bags: Bags, alike: Tensor, count: int, seed: int) -> Bags:
     """Areas that are the same as one, and of more than ``count`` those whose centres are alike."""
     share = bags.weight / bags.totals[bags.membership]
     merged = _merged(bags, alike.to(bags.membership.device)[bags.membership], share)
-    centres, squares = (replace(merged, x=x).centres().x for x in (merged.x, merged.x.square()))
-    both = torch.cat([centres, squares], 1).cpu().numpy().astype(float)
-    order = np.lexsort(both.T[::-1])
+    centres = merged.centres().x.cpu().numpy().astype(float)
+    order = np.lexsort(centres.T[::-1])     # not that of the areas, on which nothing shall depend
     place = np.empty(len(order), dtype=int)
     place[order] = np.arange(len(order))
     if len(order) > count:
         from scipy.cluster.vq import kmeans2
 
         with without_warnings():        # of groups that lose all their areas
-            group = kmeans2(both[order, :centres.shape[1]], count, minit="++", rng=seed)[1]
+            group = kmeans2(centres[order], count, minit="++", rng=seed)[1]
         place = np.unique(group, return_inverse=True)[1].reshape(-1)[place]
     own = torch.as_tensor(place, device=bags.membership.device)[merged.membership]
     return _merged(merged, own, merged.weight)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workbench.gp.models.options import VariationalOptions
 from workbench.ui.base.fitted import CANCELLED, FITTED, written
 from workbench.ui.disaggregate import messages, names
 from workbench.ui.disaggregate.catalogue import ALONE, map_term
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from workbench.ui.disaggregate.engine import Answer
     from workbench.ui.disaggregate.state import State
 
+_VARIABLES = VariationalOptions().inducing      # of the app's own models: others have other maps
 _NAMED = ("link", "likelihood", "overdispersion", "nugget")
 
 
@@ -58,7 +60,7 @@ def best(answer: Answer | None, state: State) -> Alone | None:
         choices = choices_of(fit)
         length = fit.hyperparameters.get(f"{map_term(choices['kernel'])}.lengthscale")
         if (choices["kernel"] not in ALONE or length is None or isinstance(length["value"], list)
-                or not _offered(choices, state)):
+                or fit.model.options.inducing != _VARIABLES or not _offered(choices, state)):
             continue
         status = FITTED if answer.kind == "learnt" else CANCELLED
         first = order[0]
