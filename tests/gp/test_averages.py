@@ -9,7 +9,7 @@ import torch
 from tests.gp import made
 from workbench.gp.data.bags import Bags, Columns
 from workbench.gp.fields import inducing
-from workbench.gp.fields.averages import averages
+from workbench.gp.fields.averages import averages, points_of
 from workbench.gp.fields.geometry import geometry
 from workbench.gp.kernels.grammar import build
 from workbench.gp.kernels.operators import SegmentMean
@@ -129,13 +129,16 @@ def test_areas_that_differ_are_not_taken_as_one():
         assert len(shares) == 2 and not torch.allclose(*(shares > 0).double())
 
 
-def test_with_fewer_than_five_points_for_each_there_are_seeds(monkeypatch):
+def test_with_fewer_than_five_points_for_each_there_are_fewer_or_seeds(monkeypatch):
     bags = made.bags((12,) * 40)
-    points, shares = found("matern32", bags, 20)
-    assert len(shares) == 20 and len(points) == 100
-    monkeypatch.setattr("workbench.gp.fields.averages._MOST", 4 * 20 * 480)
-    points, shares = found("matern32", bags, 20)
-    assert torch.equal(shares, torch.eye(20).to(shares))
+    for each, averaged in ((5, 20), (4, 16), (2.5, 10), (2.4, 0)):
+        monkeypatch.setattr("workbench.gp.fields.averages._MOST", int(each * 20 * 480))
+        points, shares = found("matern32", bags, 20)
+        if averaged:
+            assert (len(shares), len(points)) == (averaged, 5 * averaged)
+        else:
+            assert torch.equal(shares, torch.eye(20).to(shares))
+        assert points_of(20, 480, 480, exact=False) == 5 * averaged
 
 
 @pytest.mark.parametrize("lengthscale", [10.0, 30.0])

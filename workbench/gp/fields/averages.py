@@ -62,15 +62,17 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
     -------
     (Tensor (P, D), SegmentMean or None)
         Inducing inputs on the standardised scale, and from values there to averages (M,). None
-        where the inputs are the variables: all that there are, or, where individuals are so many
-        that points would be fewer than five for each average, k-means++ seeds.
+        where the inputs are the variables: all that there are, or k-means++ seeds. There are fewer
+        averages where individuals are so many that each would be of fewer than five points, and
+        seeds where that leaves fewer than half of them.
     """
     bags, columns = whole.operator.bags, list(term.columns)
     each = _each_point(len(whole.x), len(learning.x), exact)
     wanted = min(count, bags.count) if exact else count
-    if each is not None and _MOST // len(learning.x) < _POINTS * wanted:
+    most = wanted if each is None else _most_averages(len(learning.x))
+    if 2 * most < wanted:
         return inducing_inputs(term, whole.x, count, seed), None
-    count = wanted
+    count = min(wanted, most)
     given = whole.x[:, columns].detach(), bags.membership, bags.weight, bags.count, count, exact
     distinct, alike = _RECENT.get(lambda: _distinct(*given), *given)
     if distinct is not None:
@@ -94,10 +96,14 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
 def points_of(count: int, individuals: int, learnt: int, exact: bool) -> int:
     """Most points of so many averages, of so many individuals, and so many that are learnt on."""
     each = _each_point(individuals, learnt, exact)
-    most = _MOST // learnt
     if each is None:
         return individuals
-    return 0 if most < _POINTS * count else min(each * count, most)
+    return 0 if 2 * _most_averages(learnt) < count else min(each * count, _MOST // learnt)
+
+
+def _most_averages(learnt: int) -> int:
+    """Most averages of five points that as many as are learnt on allow for."""
+    return _MOST // learnt // _POINTS
 
 
 def _each_point(individuals: int, learnt: int, exact: bool) -> int | None:

@@ -76,8 +76,8 @@ class VBAgg(LabelledModel):
     inducing_inputs : {"held", "learnt", "averages"}, default "held"
         Where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters; averages,
         nowhere: averages of f over areas stand for them, or over parts of areas where these are
-        fewer, or over groups of them where they are more (seeds where individuals are so many that
-        points would be fewer than five for each average).
+        fewer, or over groups of them where they are more (fewer where individuals are so many that
+        each would be of fewer than five points; seeds where half are not left).
     layout : {"additive", "joint"}, default "additive"
         additive: inducing inputs per term; joint: one set for the whole kernel.
 

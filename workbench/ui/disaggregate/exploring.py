@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.gp.models.options import VariationalOptions
 from workbench.ui.base.fitted import CANCELLED, FITTED, written
 from workbench.ui.disaggregate import messages, names
 from workbench.ui.disaggregate.catalogue import ALONE, map_term
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from workbench.ui.disaggregate.engine import Answer
     from workbench.ui.disaggregate.state import State
 
-_VARIABLES = VariationalOptions().inducing      # of the app's own models: others have other maps
 _NAMED = ("link", "likelihood", "overdispersion", "nugget")
 
 
@@ -52,6 +50,11 @@ def best(answer: Answer | None, state: State) -> Alone | None:
     """
     if answer is None or answer.spec.model != AUTO or answer.kind not in ("learnt", "stopped"):
         return None
+    # The app's own models have as many variables: others have other maps. Imported here, with a fit
+    # at hand, as a page can be drawn before the models are imported.
+    from workbench.gp.models.options import VariationalOptions
+
+    inducing = VariationalOptions().inducing
     weights = {str(name): float(weight) for name, weight in zip(
         answer.fit.weights["model"].values, answer.fit.weights.values, strict=True) if weight > 0}
     order = sorted(weights, key=lambda name: -weights[name])
@@ -60,7 +63,7 @@ def best(answer: Answer | None, state: State) -> Alone | None:
         choices = choices_of(fit)
         length = fit.hyperparameters.get(f"{map_term(choices['kernel'])}.lengthscale")
         if (choices["kernel"] not in ALONE or length is None or isinstance(length["value"], list)
-                or fit.model.options.inducing != _VARIABLES or not _offered(choices, state)):
+                or fit.model.options.inducing != inducing or not _offered(choices, state)):
             continue
         status = FITTED if answer.kind == "learnt" else CANCELLED
         first = order[0]
