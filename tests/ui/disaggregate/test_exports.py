@@ -1,6 +1,7 @@
 """What is downloaded makes the maps again that were on the page, and says whether it was fitted."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -199,7 +200,9 @@ def test_a_model_with_other_variables_than_the_app_has_is_not_explored_alone(
     session = begin(mixture.state.query())
     answer = session.maps().answer
     assert exploring.best(answer, session.state)
-    monkeypatch.setattr(exploring, "_VARIABLES", 99)
+    options = wb.VBAgg.options.fget
+    monkeypatch.setattr(wb.VBAgg, "options",
+                        property(lambda model: replace(options(model), inducing=99)))
     assert exploring.best(answer, session.state) is None
 
 
