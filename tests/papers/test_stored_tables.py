@@ -161,7 +161,8 @@ def test_what_the_pages_say_of_recovery_is_what_is_stored():
     table = tables.measured.recovery()
     held, anew = (table[name].astype(float) for name in ("error, held", "error, learnt anew"))
     unseen = {"korea, 17 provinces", "us, 48 states"}
-    assert (held[list(unseen)] < 0.3).all() and (held.drop(list(unseen)) > 0.6).all()
+    # One time in twenty eight candidates have a rank correlation of 0.64 or more by chance.
+    assert (held[list(unseen)] < 0.4).all() and (held.drop(list(unseen)) > 0.6).all()
     assert (held > anew).drop("korea, 250 districts").all()
 
 
