@@ -94,6 +94,7 @@ def test_runs_are_kept_whatever_ends_them_and_not_all_written_one_by_one(
     assert written == [1, 3, 4, 5, 6, 7]
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_fit_that_is_interrupted_is_no_run(counted, tmp_path):
     """It returns its best so far to others, and its scores would be stored as those of a fit."""
     experiment, out = counted[0], tmp_path / "made.nc"
