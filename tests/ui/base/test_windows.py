@@ -25,22 +25,39 @@ FITS = f"""([name, width, height, least]) => {{
 }}"""
 
 # How often a page is arranged once all its figures have asked for that in one turn, how many
-# figures these are, and how often a computed style was asked for meanwhile.
+# figures these are, and how often a computed style was asked for meanwhile. Then how many of them
+# are drawn again, while the page is arranged once, for one of them, and for a text.
 ARRANGED = """async () => {
   const root = Bokeh.index.roots[0], own = root.compute_layout
-  const figures = Bokeh.documents.flatMap(one => [...one._all_models.values()])
-    .filter(one => one.type === 'Figure').map(one => Bokeh.index.find_one_by_id(one.id))
+  const views = type => Bokeh.documents.flatMap(one => [...one._all_models.values()])
+    .filter(one => one.type === type).map(one => Bokeh.index.find_one_by_id(one.id))
     .filter(one => one)
+  const figures = views('Figure'), shown = views => views.find(one => one.is_displayed)
+  const turns = async () => { for (let turn = 0; turn < 200; turn++) await null }  // within a frame
   let count = 0, asked = 0
   const computed = window.getComputedStyle
   window.getComputedStyle = (...given) => { asked++; return computed(...given) }
   root.compute_layout = function () { count++; return own.call(this) }
   for (const one of figures) one.invalidate_layout()
   const before = count
-  for (let turn = 0; turn < 200; turn++) await null      // no frame comes in between
-  root.compute_layout = own
+  await turns()
+  const found = [before, count, figures.length, asked]
   window.getComputedStyle = computed
-  return [before, count, figures.length, asked]
+  const drawn = new Set()
+  for (const one of figures) {
+    const paint = one._actual_paint
+    one._actual_paint = function () { drawn.add(one); return paint.call(this) }
+  }
+  for (const one of [shown(figures), shown(views('panel.models.markup.HTML'))]) {
+    drawn.clear()
+    count = 0
+    one.invalidate_layout()
+    await turns()
+    found.push(count, drawn.size)
+  }
+  root.compute_layout = own
+  for (const one of figures) delete one._actual_paint
+  return found
 }"""
 
 
@@ -68,8 +85,9 @@ def test_a_page_shift_while_loading_fits_any_window_and_fills_a_large_one(page, 
             press(page, button)
         across, down = unscrolled(page, name, LAPTOP, least=250)
         assert unscrolled(page, name, SCREEN, least=1.3 * across)[1] >= down
-        before, once, figures, asked = page.evaluate(ARRANGED)
+        before, once, figures, asked, *again = page.evaluate(ARRANGED)
         assert (before, once) == (0, 1) and figures > 2 and asked < 30 * figures
+        assert again == [1, 1, 1, 0]
         unscrolled(page, name, PHONE, least=0.8 * PHONE[0])
 
 
