@@ -113,6 +113,11 @@ def test_files_are_added_and_removed_and_those_without_content_are_said(page, ap
         "Taken as areas: districts.gpkg; population: people.tif; no covariates")
     expect(dialog.get_by_role("combobox", name="The values are")).to_have_text("counts")
     expect(check).to_be_enabled()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    press(page, "Your own data")
+    expect(dialog).to_contain_text("Taken as areas: districts.gpkg; population: people.tif;")
+    expect(check).to_be_enabled()
 
     field = page.locator("label:has(input[type=file][multiple])")     # dropped, not chosen
     field.evaluate("""label => {

@@ -66,7 +66,8 @@ class Own(View):
                       wrapping(self.check, self.use, small_button("Close", self._close)),
                       self.corrections,
                       styles={"padding-right": "14px", "box-sizing": "border-box"}),
-            title="Your own data", title_variant="h6", width_option="md", open=False)
+            title="Your own data", title_variant="h6", width_option="md", open=False,
+            close_on_click=True)        # beside it, and by Escape: what it has stays
         self.open = small_button("Your own data", self._show, margin=(4, 8))
         self._panel = stretched(self.dialog, Emptied(
             lambda names: self._take(dict.fromkeys(names, b"")), height=1, margin=0))
