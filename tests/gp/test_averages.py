@@ -138,7 +138,17 @@ def test_with_fewer_than_five_points_for_each_there_are_fewer_or_seeds(monkeypat
             assert (len(shares), len(points)) == (averaged, 5 * averaged)
         else:
             assert torch.equal(shares, torch.eye(20).to(shares))
-        assert points_of(20, 480, 480, exact=False) == 5 * averaged
+        assert points_of(20, 40, 480, 480, exact=False) == 5 * averaged
+
+
+@pytest.mark.parametrize("each", [5, 3.75, 2.5, 2.25])
+def test_few_inputs_are_the_variables_however_many_averages_are_affordable(monkeypatch, each):
+    bags = made.bags((12,) * 40)
+    x = torch.cat([torch.arange(480)[:, None] % 16 / 7, bags.x[:, 1:]], 1)
+    bags = dataclasses.replace(bags, x=x.to(bags.x))
+    monkeypatch.setattr("workbench.gp.fields.averages._MOST", int(each * 20 * 480))
+    points, shares = found("matern32(covariates)", bags, 20)
+    assert len(points) == 16 and torch.equal(shares, torch.eye(16).to(shares))
 
 
 @pytest.mark.parametrize("lengthscale", [10.0, 30.0])

@@ -96,7 +96,7 @@ def auto_bytes(ds: xr.Dataset) -> float:
     return _bytes(individuals, columns + 2, 2 * inducing, len(sizes),
                   learnt if large else None, _pairs(clusters if large else sizes), 8,
                   counted and not trials, int((clusters if large else sizes).max()),
-                  points=[points_of(inducing, individuals, learnt,
+                  points=[points_of(inducing, len(sizes), individuals, learnt,
                                     not (counted or trials))] * 2)
 
 

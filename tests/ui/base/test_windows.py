@@ -4,8 +4,12 @@ To load a page takes seconds, so each app is loaded once, in which nothing may j
 made larger and smaller.
 """
 
+import re
+from pathlib import Path
+
 import pytest
 
+import workbench.ui.base
 from tests.ui.kit import BEYOND, BOX, MOST_SHIFTED, WAIT, idle, press, shift_while_loading
 
 pytestmark = pytest.mark.ui
@@ -60,6 +64,39 @@ ARRANGED = """async () => {
   return found
 }"""
 
+#: Sizes and styles of all that is arranged, and where the frames of figures lie.
+STATE = """() => {
+  const found = [], walk = one => {
+    const {x, y, width, height} = one.el.getBoundingClientRect()
+    found.push([one.model.type, one.layout != null, x, y, width, height, one.style.css,
+                one.parent_style.css, one.frame && {...one.frame.bbox.box}])
+    for (const child of one.layoutable_views) walk(child)
+  }
+  for (const root of Bokeh.index.roots) if (root.layoutable_views) walk(root)
+  return found
+}"""
+WHOLLY = """() => {
+  for (const root of Bokeh.index.roots) {
+    if (!root.update_layout) continue
+    root.update_layout()
+    root.compute_layout()
+  }
+}"""
+#: The figure inside goes, or comes back, and the text takes more room.
+CHANGE = """() => {
+  const all = [...Bokeh.documents[0]._all_models.values()]
+  const inner = window.inner ??= all.find(
+    one => one.type.endsWith('Column') && one.children[0]?.type === 'Figure')
+  const text = all.find(one => one.text?.includes?.('a text'))
+  window.kept ??= inner.children
+  text.margin = inner.children.length ? 20 : 30
+  inner.children = inner.children.length ? [] : window.kept
+}"""
+#: The part of the page of all apps that has Bokeh arrange less.
+PATCH = re.search(
+    r"Bokeh arranges all of a page anew.*?<script>(.*?)</script>",
+    Path(workbench.ui.base.__file__).with_name("page.html").read_text("utf-8"), re.DOTALL)[1]
+
 
 def unscrolled(page, name, window, least):
     """Pixels of a figure once it is seen whole, and at rest, in a window that nothing leaves."""
@@ -89,6 +126,25 @@ def test_a_page_shift_while_loading_fits_any_window_and_fills_a_large_one(page, 
         assert (before, once) == (0, 1) and figures > 2 and asked < 30 * figures
         assert again == [1, 1, 1, 0]
         unscrolled(page, name, PHONE, least=0.8 * PHONE[0])
+
+
+def test_what_is_arranged_in_part_is_as_if_all_of_it_were(page, panel_server):
+    said = []
+    page.on("console", lambda told: told.type in ("error", "warning") and said.append(told.text))
+    page.goto(f"{panel_server(Path(__file__).with_name('branches_app.py'))}/branches_app")
+    page.get_by_text("a text").wait_for(timeout=WAIT)
+    said.clear()
+    page.evaluate(f"() => {{ {PATCH} }}")
+    for figures in (1, 2, 1):
+        page.evaluate(CHANGE)
+        page.wait_for_function(f"""count => ({STATE})().filter(
+          one => one[0] === 'Figure').length === count""", arg=figures)
+        page.wait_for_timeout(500)
+        found = page.evaluate(STATE)
+        assert all(frame["width"] > 20 < frame["height"] for *_, frame in found if frame), found
+        page.evaluate(WHOLLY)
+        assert page.evaluate(STATE) == found
+    assert said == []
 
 
 def test_a_bar_that_scrolls_takes_no_room_from_a_page(browser_type, browser_type_launch_args,

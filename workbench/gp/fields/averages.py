@@ -69,16 +69,16 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
     bags, columns = whole.operator.bags, list(term.columns)
     each = _each_point(len(whole.x), len(learning.x), exact)
     wanted = min(count, bags.count) if exact else count
-    most = wanted if each is None else _most_averages(len(learning.x))
-    if 2 * most < wanted:
-        return inducing_inputs(term, whole.x, count, seed), None
-    count = min(wanted, most)
-    given = whole.x[:, columns].detach(), bags.membership, bags.weight, bags.count, count, exact
+    given = whole.x[:, columns].detach(), bags.membership, bags.weight, bags.count, wanted, exact
     distinct, alike = _RECENT.get(lambda: _distinct(*given), *given)
     if distinct is not None:
         inputs = torch.zeros(len(distinct), whole.x.shape[1]).to(whole.x)
         inputs[:, columns] = distinct.to(whole.x)
         return inputs, None
+    most = wanted if each is None else _most_averages(len(learning.x))
+    if 2 * most < wanted:
+        return inducing_inputs(term, whole.x, count, seed), None
+    count = min(wanted, most)
     seen = whole if each is None else learning
     # At most half of the clusters that are learnt on: of all of them averages would seem exact, and
     # noise be learnt that is far smaller than what clusters miss.
@@ -93,8 +93,9 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
     return x, SegmentMean(Bags(x, membership, weight, int(membership[-1]) + 1, bags.columns))
 
 
-def points_of(count: int, individuals: int, learnt: int, exact: bool) -> int:
+def points_of(count: int, areas: int, individuals: int, learnt: int, exact: bool) -> int:
     """Most points of so many averages, of so many individuals, and so many that are learnt on."""
+    count = min(count, areas) if exact else count
     each = _each_point(individuals, learnt, exact)
     if each is None:
         return individuals

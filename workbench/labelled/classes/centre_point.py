@@ -75,7 +75,7 @@ class CentrePointGP(LabelledModel):
         Where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters; averages,
         nowhere: averages of f over areas stand for them, or over parts of areas where these are
         fewer, or over groups of them where they are more (fewer where individuals are so many that
-        each would be of fewer than five points; seeds where half are not left).
+        each would be of fewer than five points; seeds where these were under half).
     layout : {"additive", "joint"}, default "additive"
         additive: inducing inputs per term; joint: one set for the whole kernel.
 
