@@ -307,7 +307,7 @@ def test_a_weight_that_changes_is_read_around_the_columns_that_are_named(tmp_pat
 
 @pytest.mark.slow
 def test_the_command_of_the_page_runs(tmp_path, monkeypatch):
-    exact = temperatures()      # without noise the search would have no end
+    exact = temperatures()      # without noise its variance has no optimum
     read = exact + np.random.default_rng(0).normal(0, 0.1, exact.shape)
     read.assign_attrs(exact.attrs).rename("tas").to_netcdf(tmp_path / "temperature.nc")
     heights().rio.to_raster(tmp_path / "height.tif")
