@@ -166,6 +166,25 @@ def test_clusters_that_stand_for_areas_hardly_matter(lengthscale):
     assert -1e-6 < gaps[0][0] < 0.1 * gaps[1][0] and gaps[0][1] < gaps[1][1]
 
 
+def test_few_large_areas_are_averages_of_a_thousand_points_and_as_good_as_of_all(monkeypatch):
+    """All individuals as points take the square of their number in time and in memory."""
+    source = made.continuous(made.bags((450,) * 5, weights=False))
+    theta = {**SMOOTH, "matern32.lengthscale": 3.0}
+
+    def fitted():
+        fit = vbagg(**NORMAL, **AVERAGES).condition(source, theta)
+        return len(fit.state.field.inducing[0]), fit.objective
+
+    many, objective = fitted()
+    assert many == points_of(100, 5, 2_250, 200, exact=True) == 1_000
+    monkeypatch.setattr("workbench.gp.fields.averages._TOGETHER", 10)
+    few, worse = fitted()
+    monkeypatch.setattr("workbench.gp.fields.averages._ALL", 2_250**2)
+    every, best = fitted()
+    assert (few, every) == (50, 2_250)
+    assert abs(objective - best) < 0.2 * abs(worse - best)
+
+
 @pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 def test_a_fit_is_kept_warmed_and_taken_apart():
     source = made.counts(made.bags(SIZES))

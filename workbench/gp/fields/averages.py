@@ -32,8 +32,10 @@ from workbench.gp.numerics.shapes import Inputs
 # Points for each average: where averages are exact, and elsewhere, where five are enough. Of fewer
 # than five an average is no better than a point.
 _EXACT, _POINTS = 10, 5
-# Covariances of points with the individuals that are learnt on: most that there are, and with all
-# individuals as points, which leaves nothing that is not exact.
+# Few averages that are exact are of areas that may be large: they have this many points in all.
+_TOGETHER = 1_000
+# Covariances of points with the individuals that are learnt on: most that there are, and, with each
+# other too, where all individuals are points, which leaves nothing that is not exact.
 _MOST, _ALL = 8_000_000, 4_000_000
 _DIGITS = 9         # of standardised inputs and shares that are the same
 _RECENT = ResultCache(16)
@@ -67,8 +69,8 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
         seeds where that leaves fewer than half of them.
     """
     bags, columns = whole.operator.bags, list(term.columns)
-    each = _each_point(len(whole.x), len(learning.x), exact)
     wanted = min(count, bags.count) if exact else count
+    each = _each_point(len(whole.x), len(learning.x), wanted, exact)
     given = whole.x[:, columns].detach(), bags.membership, bags.weight, bags.count, wanted, exact
     distinct, alike = _RECENT.get(lambda: _distinct(*given), *given)
     if distinct is not None:
@@ -79,10 +81,11 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
     if 2 * most < wanted:
         return inducing_inputs(term, whole.x, count, seed), None
     count = min(wanted, most)
-    seen = whole if each is None else learning
+    seen = whole if each is None or each > _EXACT else learning
     # At most half of the clusters that are learnt on: of all of them averages would seem exact, and
     # noise be learnt that is far smaller than what clusters miss.
     room = len(seen.x) if seen is whole else max(len(seen.x) // 2, seen.operator.bags.count)
+    room = min(room, _MOST // len(learning.x))
     bags, table = seen.operator.bags, torch.zeros_like(seen.x)
     table[:, columns] = seen.x[:, columns].detach()
     bags = Bags(table, bags.membership, bags.weight, bags.count, bags.columns)
@@ -96,7 +99,7 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
 def points_of(count: int, areas: int, individuals: int, learnt: int, exact: bool) -> int:
     """Most points of so many averages, of so many individuals, and so many that are learnt on."""
     count = min(count, areas) if exact else count
-    each = _each_point(individuals, learnt, exact)
+    each = _each_point(individuals, learnt, count, exact)
     if each is None:
         return individuals
     return 0 if 2 * _most_averages(learnt) < count else min(each * count, _MOST // learnt)
@@ -107,11 +110,11 @@ def _most_averages(learnt: int) -> int:
     return _MOST // learnt // _POINTS
 
 
-def _each_point(individuals: int, learnt: int, exact: bool) -> int | None:
-    """Points of each average; None where all individuals are points."""
-    if exact and individuals * learnt <= _ALL:
+def _each_point(individuals: int, learnt: int, wanted: int, exact: bool) -> int | None:
+    """Points of each of so many averages; None where all individuals are points."""
+    if exact and individuals * max(individuals, learnt) <= _ALL:
         return None
-    return _EXACT if exact else _POINTS
+    return max(_EXACT, _TOGETHER // wanted) if exact else _POINTS
 
 
 def _distinct(x: Inputs, membership: Tensor, weight: Tensor, areas: int, count: int, exact: bool
@@ -145,8 +148,8 @@ def _averages(bags: Bags, alike: Tensor, count: int, seed: int, each: int | None
                      membership=parts[order], count=int(parts.max()) + 1)
     if each is None:
         return inside.x, inside.membership, inside.weight
-    most = min(each * inside.count, _MOST // len(bags.x), room)
-    x, weight, membership, _, _ = compressed(inside, _each(inside.sizes, most), seed)
+    x, weight, membership, _, _ = compressed(
+        inside, _each(inside.sizes, min(each * inside.count, room)), seed)
     return x, membership, weight
 
 
