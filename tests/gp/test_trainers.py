@@ -116,3 +116,18 @@ def test_all_individuals_are_never_seen_at_once_beyond_memory(counts, monkeypatc
     assert any("q was found on the clusters" in note for note in fit.history.notes)
     assert torch.isfinite(fit.at(counts.bags).mean).all()
     assert torch.isfinite(fit.over(counts.bags).variance).all()
+
+
+@pytest.mark.parametrize("learnt", [True, False])
+def test_where_nothing_is_learnt_no_gradients_are_kept_of_all_individuals(monkeypatch, learnt):
+    """They took three times the memory of the map itself."""
+    source, kept, project = made.continuous(made.bags((4, 5, 6))), [], VariationalState.project
+    monkeypatch.setattr(VariationalState, "project", lambda state, *given: kept.append(
+        torch.is_grad_enabled()) or project(state, *given))
+    model = VBAgg(kernel="rbf", max_steps=3, **NORMAL)
+    if learnt:
+        model.fit(source)
+    else:
+        model.condition(source, {one.name: one.report()["value"]
+                                 for one in VariationalState(model, source).hyperparameters})
+    assert any(kept) == learnt

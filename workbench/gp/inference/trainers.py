@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from workbench.gp.inference.annealing import of_annealing, powers, train_annealed
@@ -67,11 +68,13 @@ def train(state, progress: bool, callback) -> History:
 
 def closed_form(state) -> Tensor:
     """The bound at the best q, which is kept, plus log prior; Normal and identity only."""
-    value, mean, covariance = collapsed(
-        state.project(state.learning), state.source.targets.value,
-        state.likelihood.variance(), state.source.trust)
-    state.field.set_q(mean, covariance)
-    return value + state.hyperparameters.log_prior()
+    # Where nothing is learnt it is of all individuals, of which no gradient is to be kept.
+    with torch.set_grad_enabled(bool(state.hyperparameters.free)):
+        value, mean, covariance = collapsed(
+            state.project(state.learning), state.source.targets.value,
+            state.likelihood.variance(), state.source.trust)
+        state.field.set_q(mean, covariance)
+        return value + state.hyperparameters.log_prior()
 
 
 def ascend(state, progress: bool, callback, steps: int | None = None,

@@ -64,15 +64,26 @@ class Arrows(pn.custom.JSComponent):
         event.preventDefault()
         event.stopPropagation()
       })
+      // A drawer that opens takes focus away; on a busy machine that takes long. So it is given for
+      // half a second at a stretch, and no more once a key or a pointer is pressed.
       let timer = null
-      const lead = (tries = 40) => {        // until the drawer is open
+      const USED = ['keydown', 'pointerdown']
+      const leave = () => {
         clearTimeout(timer)
-        box.focus()
-        if (box.getRootNode().activeElement !== box && tries > 0)
-          timer = setTimeout(() => lead(tries - 1), 100)
+        for (const name of USED) window.removeEventListener(name, leave, true)
       }
-      model.on('leads', () => lead())
-      model.on('remove', () => clearTimeout(timer))
+      const lead = (tries, kept) => {
+        kept = box.getRootNode().activeElement === box ? kept + 1 : 0
+        if (kept === 0) box.focus()
+        if (kept < 5 && tries > 0) timer = setTimeout(() => lead(tries - 1, kept), 100)
+        else leave()
+      }
+      model.on('leads', () => {
+        leave()
+        for (const name of USED) window.addEventListener(name, leave, true)
+        lead(600, 0)
+      })
+      model.on('remove', leave)
       return box
     }
     """
