@@ -612,6 +612,9 @@ def test_costs_are_as_said():
             "{:.0f} % with 40 corrected ones").format(
         *(100 * one["coverage_95"] for one in (few, better, many))) in SAID
     assert better["log_rate_correlation"] > few["log_rate_correlation"]
+    none = effects.loc[(10_000, 0, "all")]
+    assert (f"of 10,000 pixels without any {100 * none['coverage_95']:.1f} % are covered "
+            "(the row of 0 clusters)") in SAID and none["converged"]
 
 
 def test_memory_is_estimated_as_said_and_as_it_was_when_it_was_measured():
