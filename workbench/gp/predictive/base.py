@@ -98,30 +98,65 @@ def join(distributions: list[Parametric]) -> Parametric:
                              for f in fields(first)})
 
 
+class Family:
+    """A family of SciPy's distributions at parameters.
+
+    To freeze it, as SciPy calls that, takes a millisecond, most of it for the text of its help: as
+    long as thousands of probabilities.
+
+    Parameters
+    ----------
+    family : scipy.stats.rv_continuous
+        Such as ``scipy.stats.norm``.
+    *parameters, **named
+        Its parameters, each one for all units or one for each.
+    """
+
+    def __init__(self, family, *parameters: np.ndarray, **named: np.ndarray):
+        self._family, self.parameters, self._named = family, parameters, named
+
+    def cdf(self, value: np.ndarray) -> np.ndarray:
+        """P(unit <= value)."""
+        return self._family.cdf(value, *self.parameters, **self._named)
+
+    def sf(self, value: np.ndarray) -> np.ndarray:
+        """P(unit > value), with all its digits in the far tail."""
+        return self._family.sf(value, *self.parameters, **self._named)
+
+    def ppf(self, level: float) -> np.ndarray:
+        """The quantile at a level."""
+        return self._family.ppf(level, *self.parameters, **self._named)
+
+    def rvs(self, size: tuple[int, ...], random_state: np.random.Generator) -> np.ndarray:
+        """Independent draws."""
+        return self._family.rvs(*self.parameters, **self._named, size=size,
+                                random_state=random_state)
+
+
 class SciPyDistribution(Parametric):
     """A distribution of SciPy's, which gives probabilities, quantiles and draws."""
 
     @abstractmethod
-    def _frozen(self):
+    def _family(self) -> Family:
         """The same distribution as SciPy has it."""
 
     def cdf(self, value: float | Tensor) -> Tensor:
         """P(unit <= value) (n,)."""
-        return self._tensor(self._frozen().cdf(to_numpy(value)))
+        return self._tensor(self._family().cdf(to_numpy(value)))
 
     def exceedance(self, threshold: float | Tensor) -> Tensor:
         """P(unit > threshold) (n,), with all its digits in the far tail."""
-        return self._tensor(self._frozen().sf(to_numpy(threshold)))
+        return self._tensor(self._family().sf(to_numpy(threshold)))
 
     def quantile(self, levels: float | list[float]) -> Tensor:
         """Quantiles at ``levels`` in [0, 1], (q, n)."""
-        frozen = self._frozen()
-        return self._tensor(np.stack([frozen.ppf(level) for level in as_levels(levels)]))
+        family = self._family()
+        return self._tensor(np.stack([family.ppf(level) for level in as_levels(levels)]))
 
     def sample(self, count: int, seed: int = 0) -> Tensor:
         """Independent draws (count, n)."""
         size = (count, len(self.like))
-        return self._tensor(self._frozen().rvs(size=size, random_state=np.random.default_rng(seed)))
+        return self._tensor(self._family().rvs(size=size, random_state=np.random.default_rng(seed)))
 
 
 def as_levels(levels: float | list[float]) -> np.ndarray:

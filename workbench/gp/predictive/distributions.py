@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from workbench.gp.predictive.base import (
+    Family,
     Parametric,
     SciPyDistribution,
     as_levels,
@@ -41,8 +42,8 @@ class Normal(SciPyDistribution):
         """Location and scale times the factor."""
         return Normal(self.location * factor, self.scale * factor)
 
-    def _frozen(self):
-        return scipy.stats.norm(to_numpy(self.location), positive(self.scale))
+    def _family(self) -> Family:
+        return Family(scipy.stats.norm, to_numpy(self.location), positive(self.scale))
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,9 @@ class LogNormal(SciPyDistribution):
         return LogNormal(self.location + torch.as_tensor(factor).to(self.location).log(),
                          self.scale)
 
-    def _frozen(self):
-        return scipy.stats.lognorm(positive(self.scale), scale=np.exp(to_numpy(self.location)))
+    def _family(self) -> Family:
+        return Family(scipy.stats.lognorm, positive(self.scale),
+                      scale=np.exp(to_numpy(self.location)))
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class ScaledNoncentralChi2(Parametric):
     def quantile(self, levels: float | list[float]) -> Tensor:
         """Squares of the roots found by bisection on the exact cdf, (q, n)."""
         normal = self._magnitude()
-        location, scale = normal.args
+        location, scale = normal.parameters
         return self._tensor(np.stack(
             [_square_quantile(normal, location + 40 * scale, q) for q in as_levels(levels)]))
 
@@ -129,9 +131,9 @@ class ScaledNoncentralChi2(Parametric):
         root = torch.as_tensor(factor).to(self.location).sqrt()
         return ScaledNoncentralChi2(self.location * root, self.scale * root)
 
-    def _magnitude(self):
+    def _magnitude(self) -> Family:
         # v and -v have one square; with a positive location the lower tail keeps its digits.
-        return scipy.stats.norm(np.abs(to_numpy(self.location)), positive(self.scale))
+        return Family(scipy.stats.norm, np.abs(to_numpy(self.location)), positive(self.scale))
 
 
 def _square_quantile(normal, most: np.ndarray, level: float) -> np.ndarray:
@@ -166,8 +168,8 @@ class Gamma(SciPyDistribution):
         """Mean times the factor, variance times its square."""
         return Gamma(self.location * factor, self.spread * factor**2)
 
-    def _frozen(self):
+    def _family(self) -> Family:
         mean = to_numpy(self.location)
         # SciPy's quantiles lose their way at shapes beyond 1e14; that is a point for all purposes.
         variance = np.maximum(to_numpy(self.spread), 1e-14 * mean**2)
-        return scipy.stats.gamma(mean**2 / variance, scale=variance / mean)
+        return Family(scipy.stats.gamma, mean**2 / variance, scale=variance / mean)

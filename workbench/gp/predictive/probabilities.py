@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from workbench.gp.numerics.special import logistic_moments
-from workbench.gp.predictive.base import Parametric, as_levels, positive, to_numpy
+from workbench.gp.predictive.base import Family, Parametric, as_levels, positive, to_numpy
 from workbench.gp.predictive.distributions import Normal
 
 
@@ -58,8 +58,8 @@ class _Squashed(Parametric):
         """The probability times a further factor."""
         return replace(self, factor=self.factor * factor)
 
-    def _gaussian(self):
-        return scipy.stats.norm(to_numpy(self.location), positive(self.scale))
+    def _gaussian(self) -> Family:
+        return Family(scipy.stats.norm, to_numpy(self.location), positive(self.scale))
 
     def _place(self, value: float | Tensor) -> np.ndarray:
         return self._inverse(np.clip(to_numpy(value) / to_numpy(self.factor), 0, 1))
