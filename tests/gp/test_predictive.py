@@ -50,6 +50,24 @@ def test_cdf_of_quantile_is_the_level(law):
     torch.testing.assert_close(torch.stack([low, high]), quantiles[[1, 5]])
 
 
+@pytest.mark.parametrize(("law", "frozen"), [
+    (Normal(t(0.0, -3.0), t(1.0, 0.2)), lambda: stats.norm([0.0, -3.0], [1.0, 0.2])),
+    (LogNormal(t(0.0, -8.0), t(1.0, 0.2)), lambda: stats.lognorm(
+        [1.0, 0.2], scale=np.exp([0.0, -8.0]))),
+    (Gamma(t(1.0, 500.0), t(2.0, 10.0)), lambda: stats.gamma(
+        [0.5, 25_000.0], scale=[2.0, 0.02]))], ids=["normal", "log-normal", "gamma"])
+def test_they_are_those_that_scipy_freezes_and_freeze_none(monkeypatch, law, frozen):
+    """To freeze one takes as long as thousands of probabilities, and mixtures ask for many."""
+    theirs = frozen()
+    monkeypatch.setattr(stats.rv_continuous, "freeze", lambda *_, **named: pytest.fail("frozen"))
+    value = theirs.ppf(0.3) * np.array([1.0, 1.1])
+    np.testing.assert_array_equal(law.cdf(torch.as_tensor(value)), theirs.cdf(value))
+    np.testing.assert_array_equal(law.exceedance(torch.as_tensor(value)), theirs.sf(value))
+    np.testing.assert_array_equal(law.quantile(LEVELS), [theirs.ppf(one) for one in LEVELS])
+    np.testing.assert_array_equal(law.sample(9, 3), theirs.rvs(
+        size=(9, 2), random_state=np.random.default_rng(3)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_mean_and_variance_by_quadrature_of_the_quantile_function(law):

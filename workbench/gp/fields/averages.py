@@ -32,11 +32,13 @@ from workbench.gp.numerics.shapes import Inputs
 # Points for each average: where averages are exact, and elsewhere, where five are enough. Of fewer
 # than five an average is no better than a point.
 _EXACT, _POINTS = 10, 5
-# Few averages that are exact are of areas that may be large: they have this many points in all.
+# Where exact averages are few their areas may be large: together they have this many points.
 _TOGETHER = 1_000
-# Covariances of points with the individuals that are learnt on: most that there are, and, with each
-# other too, where all individuals are points, which leaves nothing that is not exact.
-_MOST, _ALL = 8_000_000, 4_000_000
+# Most covariances of points with the individuals that are learnt on.
+_MOST = 8_000_000
+# Of no more individuals than these all are points of exact averages, which leaves nothing that is
+# not exact; of more their covariances with each other take too long.
+_ALL = 2_000
 _DIGITS = 9         # of standardised inputs and shares that are the same
 _RECENT = ResultCache(16)
 
@@ -58,7 +60,8 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
         Of the groups.
     exact : bool
         Whether the posterior through averages over areas is the exact one, but for the points that
-        stand for areas: then there are more of these, and no parts.
+        stand for areas: then there are more of these, and no parts. Points are all of two thousand
+        individuals or fewer, else a thousand together, and ten for each average at least.
 
     Returns
     -------
@@ -70,26 +73,30 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
     """
     bags, columns = whole.operator.bags, list(term.columns)
     wanted = min(count, bags.count) if exact else count
-    each = _each_point(len(whole.x), len(learning.x), wanted, exact)
     given = whole.x[:, columns].detach(), bags.membership, bags.weight, bags.count, wanted, exact
     distinct, alike = _RECENT.get(lambda: _distinct(*given), *given)
     if distinct is not None:
         inputs = torch.zeros(len(distinct), whole.x.shape[1]).to(whole.x)
         inputs[:, columns] = distinct.to(whole.x)
         return inputs, None
-    most = wanted if each is None else _most_averages(len(learning.x))
+    wanted = min(wanted, int(alike.max()) + 1) if exact else wanted
+    each = _each_point(len(whole.x), wanted, exact)
+    every = exact and wanted == int(alike.max()) + 1
+    most = wanted if each is None else _most_averages(len(learning.x), wanted, every)
     if 2 * most < wanted:
         return inducing_inputs(term, whole.x, count, seed), None
     count = min(wanted, most)
-    seen = whole if each is None or each > _EXACT else learning
     # At most half of the clusters that are learnt on: of all of them averages would seem exact, and
-    # noise be learnt that is far smaller than what clusters miss.
-    room = len(seen.x) if seen is whole else max(len(seen.x) // 2, seen.operator.bags.count)
-    room = min(room, _MOST // len(learning.x))
+    # noise be learnt that is far smaller than what clusters miss. Where that leaves too few points,
+    # as of a few large areas, exact averages are of points of their own.
+    half = max(len(learning.x) // 2, bags.count)
+    own = exact and (each is None or each > _EXACT or each * count > half)
+    seen, room = (whole, len(whole.x)) if own else (learning, half)
+    room = min(room, max(_MOST // len(learning.x), _POINTS * count))
     bags, table = seen.operator.bags, torch.zeros_like(seen.x)
     table[:, columns] = seen.x[:, columns].detach()
     bags = Bags(table, bags.membership, bags.weight, bags.count, bags.columns)
-    count = min(count, int(alike.max()) + 1 if exact else room)
+    count = count if exact else min(count, room)
     x, membership, weight = _RECENT.get(
         lambda: _averages(bags, alike, count, seed, each, room), bags.x, bags.membership,
         bags.weight, bags.count, alike, count, seed, each, room)
@@ -99,20 +106,28 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
 def points_of(count: int, areas: int, individuals: int, learnt: int, exact: bool) -> int:
     """Most points of so many averages, of so many individuals, and so many that are learnt on."""
     count = min(count, areas) if exact else count
-    each = _each_point(individuals, learnt, count, exact)
+    each = _each_point(individuals, count, exact)
+    most = _most_averages(learnt, count, exact and count == areas)
     if each is None:
         return individuals
-    return 0 if 2 * _most_averages(learnt) < count else min(each * count, _MOST // learnt)
+    if 2 * most < count:
+        return 0
+    return min(each * count, max(_MOST // learnt, _POINTS * min(count, most)))
 
 
-def _most_averages(learnt: int) -> int:
-    """Most averages of five points that as many as are learnt on allow for."""
+def _most_averages(learnt: int, wanted: int, every: bool) -> int:
+    """Most averages of five points that as many as are learnt on allow for.
+
+    ``every``: there is one of each area, which is exact; that is worth twice as many points.
+    """
+    if every and 2 * _MOST // learnt >= _POINTS * wanted:
+        return wanted
     return _MOST // learnt // _POINTS
 
 
-def _each_point(individuals: int, learnt: int, wanted: int, exact: bool) -> int | None:
+def _each_point(individuals: int, wanted: int, exact: bool) -> int | None:
     """Points of each of so many averages; None where all individuals are points."""
-    if exact and individuals * max(individuals, learnt) <= _ALL:
+    if exact and individuals <= _ALL:
         return None
     return max(_EXACT, _TOGETHER // wanted) if exact else _POINTS
 

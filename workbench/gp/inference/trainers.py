@@ -69,7 +69,8 @@ def train(state, progress: bool, callback) -> History:
 def closed_form(state) -> Tensor:
     """The bound at the best q, which is kept, plus log prior; Normal and identity only."""
     # Where nothing is learnt it is of all individuals, of which no gradient is to be kept.
-    with torch.set_grad_enabled(bool(state.hyperparameters.free)):
+    with torch.set_grad_enabled(
+            torch.is_grad_enabled() and bool(state.hyperparameters.free)):
         value, mean, covariance = collapsed(
             state.project(state.learning), state.source.targets.value,
             state.likelihood.variance(), state.source.trust)

@@ -66,22 +66,28 @@ class Arrows(pn.custom.JSComponent):
       })
       // A drawer that opens takes focus away; on a busy machine that takes long. So it is given for
       // half a second at a stretch, and no more once a key or a pointer is pressed.
-      let timer = null
-      const USED = ['keydown', 'pointerdown']
+      let timer = null, end = 0
       const leave = () => {
         clearTimeout(timer)
-        for (const name of USED) window.removeEventListener(name, leave, true)
+        window.removeEventListener('keydown', used, true)
+        window.removeEventListener('pointerdown', leave, true)
       }
-      const lead = (tries, kept) => {
+      const used = event => {
+        const alone = ['Shift', 'Control', 'Alt', 'Meta'].includes(event.key)
+        if (!event.repeat && !alone) leave()
+      }
+      const lead = kept => {
         kept = box.getRootNode().activeElement === box ? kept + 1 : 0
         if (kept === 0) box.focus()
-        if (kept < 5 && tries > 0) timer = setTimeout(() => lead(tries - 1, kept), 100)
+        if (kept < 5 && box.isConnected && Date.now() < end) timer = setTimeout(lead, 100, kept)
         else leave()
       }
       model.on('leads', () => {
         leave()
-        for (const name of USED) window.addEventListener(name, leave, true)
-        lead(600, 0)
+        end = Date.now() + 60_000
+        window.addEventListener('keydown', used, true)
+        window.addEventListener('pointerdown', leave, true)
+        lead(0)
       })
       model.on('remove', leave)
       return box

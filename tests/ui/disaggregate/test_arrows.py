@@ -1,0 +1,23 @@
+"""Focus is given to the arrows once their drawer is open, unless a key has gone elsewhere."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("panel")
+playwright = pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.ui
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_arrows_are_led_to_when_the_drawer_opens_late(page, panel_server, elsewhere):
+    page.goto(f"{panel_server(Path(__file__).with_name('arrows_app.py'))}/arrows_app")
+    page.get_by_role("button", name="Lead").click()
+    field, arrows = page.get_by_role("textbox"), page.get_by_role("group")
+    if elsewhere:
+        page.keyboard.press("Tab")
+        playwright.expect(field).to_be_focused()
+    playwright.expect(arrows).to_be_visible(timeout=30_000)
+    if elsewhere:
+        page.wait_for_timeout(500)
+    playwright.expect(field if elsewhere else arrows).to_be_focused()
