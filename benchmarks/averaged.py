@@ -1,10 +1,10 @@
 """Averaged intervals beside those of an earlier version of the package, in turns.
 
-    python benchmarks/averaged.py                       # a quarter of an hour; needs git
+    python benchmarks/averaged.py                       # five minutes; needs git
     python benchmarks/averaged.py --turns 1 --cases "simulated country"
 
-The earlier version is the last commit of the day that averaging was finished, checked out beside
-this one for as long as the runs take; both use the installed libraries. A turn is a process of each
+The earlier version is of 23 November 2026, when averaging was finished, checked out beside this one
+for as long as the runs take; both use the installed libraries. A turn is a process of each
 version: a fit with ``average=32`` and the 95 % intervals of all individuals as of areas without a
 total, which is what the earlier version gave; seconds of the processor with one thread, without
 imports and data. Writes data/results/averaged.csv.
@@ -27,7 +27,7 @@ import typer
 
 HOME = Path(__file__).parents[1]
 RESULTS = HOME / "data" / "results" / "averaged.csv"
-EARLIER = "d63f924e"        # 23 November 2026
+EARLIER = "d63f924e"
 CASES = {"Korea's districts": ("korea", {"level": "district"}),
          "simulated country": ("simulated-country", {"pixels": 7_896, "districts": 107})}
 
