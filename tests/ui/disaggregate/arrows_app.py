@@ -13,9 +13,10 @@ drawer = pn.Column(arrows, visible=False)
 def lead(event) -> None:
     """As the app does: ask for the focus, and open what they are in."""
     arrows.leads += 1
+    told.object = "Led"
     pn.state.curdoc.add_timeout_callback(lambda: drawer.param.update(visible=True), LATE)
 
 
-button = pn.widgets.Button(name="Lead")
+button, told = pn.widgets.Button(name="Lead"), pn.pane.Str("Not led")
 button.on_click(lead)
-pn.Column(button, pn.widgets.TextInput(name="Field"), drawer).servable()
+pn.Column(button, pn.widgets.TextInput(name="Field"), told, drawer).servable()

@@ -1,4 +1,4 @@
-"""Focus is given to the arrows once their drawer is open, unless a key has gone elsewhere."""
+"""Focus is given to the arrows once their drawer is open, unless the user has gone elsewhere."""
 
 from pathlib import Path
 
@@ -13,9 +13,10 @@ pytestmark = pytest.mark.ui
 def test_arrows_are_led_to_when_the_drawer_opens_late(page, panel_server, elsewhere):
     page.goto(f"{panel_server(Path(__file__).with_name('arrows_app.py'))}/arrows_app")
     page.get_by_role("button", name="Lead").click()
+    playwright.expect(page.get_by_text("Led", exact=True)).to_be_visible()
     field, arrows = page.get_by_role("textbox"), page.get_by_role("group")
     if elsewhere:
-        page.keyboard.press("Tab")
+        field.click()
         playwright.expect(field).to_be_focused()
     playwright.expect(arrows).to_be_visible(timeout=30_000)
     if elsewhere:
