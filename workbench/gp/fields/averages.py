@@ -79,10 +79,11 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
         inputs = torch.zeros(len(distinct), whole.x.shape[1]).to(whole.x)
         inputs[:, columns] = distinct.to(whole.x)
         return inputs, None
-    wanted = min(wanted, int(alike.max()) + 1) if exact else wanted
+    areas = int(alike.max()) + 1
+    wanted = min(wanted, areas) if exact else wanted
     each = _each_point(len(whole.x), wanted, exact)
-    every = exact and wanted == int(alike.max()) + 1
-    most = wanted if each is None else _most_averages(len(learning.x), wanted, every)
+    most = wanted if each is None else _most_averages(
+        len(learning.x), wanted, exact and wanted == areas)
     if 2 * most < wanted:
         return inducing_inputs(term, whole.x, count, seed), None
     count = min(wanted, most)
