@@ -5,12 +5,16 @@ Here it is the one that a search on all reaches; where there are several it may 
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 import workbench as wb
 from tests.gp import made
+from workbench.gp.fields.inducing import Aggregated
+from workbench.gp.fields.projected import aggregated_data
 from workbench.gp.inference import coarse
+from workbench.gp.inference.collapsed import collapsed
 from workbench.gp.inference.parts import part
 from workbench.gp.inference.shards import Shard
 from workbench.gp.models.vbagg.model import VBAgg
@@ -84,7 +88,7 @@ def test_sharp_totals_do_not_keep_the_search_from_moving_far(source):
 
 def test_clusters_are_a_few_of_an_area_and_keep_weights_and_white_noise(source):
     state = VariationalState(VBAgg(**GIVEN, compress=20), source)
-    few, whole = coarse.coarser(state), state.design.learning
+    few, whole = coarse.coarser(state).learning, state.design.learning
     bags = few.operator.bags
     assert len(whole.x) == 30 * 20 and len(few.x) == 30 * 10
     torch.testing.assert_close(bags.totals, whole.operator.bags.totals)
@@ -104,16 +108,79 @@ def test_quick_fits_and_clusters_that_save_little_are_left_alone(source, monkeyp
     assert coarse.coarser(VariationalState(VBAgg(**GIVEN, compress=20), source)) is None
 
 
+SMALL = {"exp": {"link": "exp", "likelihood": "normal", "nugget": "learn"},
+         "identity": {"link": "identity", "likelihood": "normal", "nugget": "learn"},
+         "known": {"link": "identity", "likelihood": "normal"}}
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Sixty areas are many, and twenty of them are enough to begin on."""
+    monkeypatch.setattr(coarse, "_MANY", 60)
+    monkeypatch.setattr(coarse, "_ENOUGH", 20)
+    bags = made.bags((1, 3, 2, 4) * 15, seed=4)
+    known = np.random.default_rng(0).uniform(0.01, 0.05, 60)
+    return {name: made.continuous(bags, known=known if name == "known" else None)
+            for name in SMALL}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_areas_begin_on_some_of_them_and_end_at_the_same_optimum(many, name, monkeypatch):
+    source = many[name]
+    if name == "exp":
+        source = replace(source, targets=replace(source.targets, value=source.targets.value.exp()))
+    whole, led = alone(monkeypatch, source, SMALL[name]), VBAgg(**GIVEN | SMALL[name]).fit(source)
+    assert any(note.startswith(f"{SAID} 20 of the areas") for note in led.history.notes)
+    assert whole.history.converged and led.history.converged
+    assert max(led.history.objective) >= max(whole.history.objective) - 2e-3
+    assert len(led.history.objective) < 0.8 * len(whole.history.objective)
+    assert led.state.source.bags.count == 60 and led.state.likelihood.variance().shape == (60,)
+    torch.testing.assert_close(led.at(source.bags).mean, whole.at(source.bags).mean,
+                               rtol=0.02, atol=1e-3)
+
+
+def test_some_areas_are_these_areas_alone(many):
+    """Their objective is that of a fit to them, given the same inducing inputs and noise."""
+    state = VariationalState(VBAgg(**GIVEN | SMALL["known"]), many["known"])
+    less = coarse.coarser(state)
+    names = [state.source.bags.names.index(one) for one in less.source.bags.names]
+    assert names == sorted(names) and len(names) == 20 and less.share == pytest.approx(1 / 3)
+    rows = np.isin(state.source.bags.membership, names)
+    torch.testing.assert_close(less.source.bags.x, state.source.bags.x[rows])
+    torch.testing.assert_close(less.learning.x, state.x[rows])
+    torch.testing.assert_close(less.source.targets.value, state.source.targets.value[names])
+    torch.testing.assert_close(less.learning.operator.bags.totals,
+                               state.source.bags.totals[names])
+    torch.testing.assert_close(less.likelihood.variance(), state.likelihood.variance()[names])
+    seen = state.project()
+    with torch.no_grad():
+        value = collapsed(aggregated_data(state.field, less.learning),
+                          less.source.targets.value, less.likelihood.variance())[0]
+        wanted = seen.aggregated()
+        wanted = collapsed(Aggregated(*(part[names] for part in (
+            wanted.rows, wanted.residual, wanted.offset))), state.source.targets.value[names],
+            state.likelihood.variance()[names])[0]
+    assert float(value) == pytest.approx(float(wanted), rel=1e-10)
+
+
+def test_counts_and_few_areas_begin_on_all(many, monkeypatch):
+    counts = made.counts(many["known"].bags)
+    assert coarse.coarser(VariationalState(VBAgg(**GIVEN), counts)) is None
+    monkeypatch.setattr(coarse, "_MANY", 61)
+    state = VariationalState(VBAgg(**GIVEN | SMALL["known"]), many["known"])
+    assert coarse.coarser(state) is None
+
+
 def test_processes_that_share_the_bags_share_the_few_clusters(source):
     state = VariationalState(VBAgg(**GIVEN, compress=20), source)
-    few, whole = coarse.coarser(state), state.learning
+    few, whole = coarse.coarser(state).learning, state.learning
     q = state.narrow()
     with torch.no_grad():
         together = float(state.objective(state.project(few), *q))
         halves = []
         for bags in (slice(0, 13), slice(13, 30)):
             state.shard, state.learning = Shard(bags, 2, torch.device("cpu")), part(whole, bags)
-            own = coarse.coarser(state)
+            own = coarse.coarser(state).learning
             state.shard = None
             torch.testing.assert_close(own.operator.bags.totals, few.operator.bags.totals[bags])
             y = state.source.targets.value[bags]

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tests.gp import made
+from workbench.gp.fields.projected import aggregated_data
 from workbench.gp.inference.collapsed import collapsed
 from workbench.gp.inference.trainers import ascend
 from workbench.gp.models.vbagg.model import VBAgg
@@ -31,7 +32,8 @@ def test_closed_form_is_the_optimum_of_natural_gradients(counts, trust):
     state.field.set_q(*state.narrow())
     state.optimise_q(state.project().detach())
     value, mean, covariance = collapsed(
-        state.project(), state.source.targets.value, state.likelihood.variance(), trust)
+        state.project().aggregated(), state.source.targets.value, state.likelihood.variance(),
+        trust)
     assert float(value.detach()) == pytest.approx(fit.objective, abs=1e-8)
     torch.testing.assert_close(mean.detach(), state.field.q_mean, atol=1e-6, rtol=1e-6)
     torch.testing.assert_close(covariance.detach(), state.field.q_covariance, atol=1e-6, rtol=1e-6)
@@ -52,7 +54,7 @@ def test_the_closed_form_keeps_its_digits_where_noise_is_small(counts, noise):
         return whole.log_prob(y) - 0.5 * (residual / v).sum()
 
     given, own = (variance.clone().requires_grad_() for _ in range(2))
-    value, right = collapsed(view, y, given)[0], expected(own)
+    value, right = collapsed(view.aggregated(), y, given)[0], expected(own)
     value.backward()
     right.backward()
     assert float(value.detach()) == pytest.approx(float(right.detach()), rel=1e-9)
@@ -121,9 +123,9 @@ def test_all_individuals_are_never_seen_at_once_beyond_memory(counts, monkeypatc
 @pytest.mark.parametrize("learnt", [True, False])
 def test_where_nothing_is_learnt_no_gradients_are_kept_of_all_individuals(monkeypatch, learnt):
     """They took three times the memory of the map itself."""
-    source, kept, project = made.continuous(made.bags((4, 5, 6))), [], VariationalState.project
-    monkeypatch.setattr(VariationalState, "project", lambda state, *given: kept.append(
-        torch.is_grad_enabled()) or project(state, *given))
+    source, kept = made.continuous(made.bags((4, 5, 6))), []
+    monkeypatch.setattr("workbench.gp.inference.trainers.aggregated_data", lambda *given: (
+        kept.append(torch.is_grad_enabled()) or aggregated_data(*given)))
     model = VBAgg(kernel="rbf", max_steps=3, **NORMAL)
     if learnt:
         model.fit(source)

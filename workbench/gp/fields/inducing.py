@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
+from workbench.gp.kernels.bag_between import bag_between
 from workbench.gp.kernels.grammar import JointTerm, Term
 from workbench.gp.kernels.operators import AggregationOperator, weighted_rows
 from workbench.gp.numerics.linalg import cholesky, left
@@ -28,6 +29,7 @@ from workbench.gp.numerics.shapes import (
     InducingCovariance,
     InducingMean,
     Inputs,
+    PerBag,
     PerIndividual,
 )
 
@@ -70,6 +72,25 @@ class Projection:
             value = ((self.features @ covariance) * self.features).sum(1)
             self._last["explained"] = kept = (covariance, covariance._version, value)
         return kept[2]
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """Bags seen through the features at fixed hyperparameters.
+
+    Parameters
+    ----------
+    rows : Tensor (B, M)
+        A Φ, the features of each bag's sum or mean.
+    residual : Tensor (B,)
+        Its prior variance that the features do not explain.
+    offset : Tensor (B,)
+        Its prior mean.
+    """
+
+    rows: Tensor
+    residual: PerBag
+    offset: PerBag
 
 
 class InducingField(nn.Module):
@@ -115,14 +136,28 @@ class InducingField(nn.Module):
             if z is None:
                 features.append(term.basis(x))
                 continue
-            prior = _covariances(term, averaging, z, z)
-            prior = prior if averaging is None else _averaged(averaging, prior.mT)
-            root = cholesky(prior, f"inducing covariance of {term.name}")
-            with_x = _covariances(term, averaging, z, x)
+            root, with_x = _root(term, averaging, z), _covariances(term, averaging, z, x)
             part = torch.linalg.solve_triangular(root, with_x, upper=False).mT
             features.append(part)
             residual = residual + left(term.diagonal(x), part.square().sum(1))
         return Projection(torch.cat(features, 1), residual, self.mean.expand(len(x)))
+
+    def aggregated(self, x: Inputs, operator: AggregationOperator) -> Aggregated:
+        """The same of A f at standardised inputs, of which no table of all individuals is made.
+
+        The prior variance of each bag is the full double sum over the bag's pairs.
+        """
+        rows, residual = [], torch.zeros(operator.bags.count).to(x)
+        for term, z, averaging in zip(self.terms, self.inducing, self.averaging, strict=True):
+            if z is None:
+                rows.append(operator.rows(term.basis(x)))
+                continue
+            root = _root(term, averaging, z)
+            part = torch.linalg.solve_triangular(
+                root, _summed(term, operator, x, averaging, z).mT, upper=False).mT
+            rows.append(part)
+            residual = residual + left(operator.quad_diag(term, x), part.square().sum(1))
+        return Aggregated(torch.cat(rows, 1), residual, operator.constant(self.mean))
 
     def prior(self, x1: Inputs, x2: Inputs) -> Tensor:
         """Dense prior covariance between inputs, summed over terms (..., n, m)."""
@@ -172,6 +207,25 @@ class InducingField(nn.Module):
     def set_q(self, mean: InducingMean, covariance: InducingCovariance) -> None:
         """Replace q."""
         self.q_mean, self.q_covariance = mean.detach(), covariance.detach()
+
+
+def _root(term: Term, averaging: AggregationOperator | None, z: Inputs) -> Tensor:
+    """Root of the prior covariance of a term's inducing variables."""
+    prior = _covariances(term, averaging, z, z)
+    prior = prior if averaging is None else _averaged(averaging, prior.mT)
+    return cholesky(prior, f"inducing covariance of {term.name}")
+
+
+def _summed(term: Term, operator: AggregationOperator, x: Inputs,
+            averaging: AggregationOperator | None, z: Inputs) -> Tensor:
+    """Prior covariances of bags with inducing variables (B, M)."""
+    groups, shares, count = (
+        (torch.arange(len(z), device=z.device), torch.ones(len(z)).to(z), len(z))
+        if averaging is None else
+        (averaging.bags.membership, averaging.coefficients().to(z), averaging.bags.count))
+    found = bag_between(term, x, operator.bags, operator.coefficients().to(x), z, groups, shares,
+                        count)
+    return operator.rows(_covariances(term, averaging, z, x).mT) if found is None else found
 
 
 def _covariances(term: Term, averaging: AggregationOperator | None, z: Inputs, x: Inputs) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from workbench.gp.fields.geometry import Geometry
-from workbench.gp.fields.inducing import InducingField, Projection
+from workbench.gp.fields.inducing import Aggregated, InducingField, Projection
 from workbench.gp.fields.residual import Residual, residual_of
 from workbench.gp.kernels.operators import AggregationOperator, weighted_rows
 from workbench.gp.numerics.shapes import PerBag, PerIndividual
@@ -48,6 +48,13 @@ class ProjectedData:
         return ProjectedData(self.projection.detach(), self.operator, self.residual.detach(),
                     self.nugget_variance.detach(), effect, self.concentration)
 
+    def aggregated(self) -> Aggregated:
+        """Each bag's sum or mean of f, under the identity link; white noise is not in it."""
+        operator = self.operator
+        return Aggregated(operator.rows(self.projection.features),
+                          operator(self.residual.times(operator.coefficients())),
+                          operator(self.projection.offset))
+
     def noise_shares(self, share: Tensor) -> Tensor:
         """Squared shares by which white noise of individuals enters each bag's total (B, ...)."""
         squares = share.square()
@@ -82,6 +89,17 @@ def project_data(field: InducingField, seen: Geometry, nugget_variance: Tensor,
     residual = residual_of(field, projection, seen)
     return ProjectedData(projection, seen.operator, residual, nugget_variance, effect_std,
                 seen.concentration)
+
+
+def aggregated_data(field: InducingField, seen: Geometry) -> Aggregated:
+    """Bags of a source at the field's present hyperparameters, under the identity link.
+
+    Where pairs of clusters stand for those of more individuals than have a table of pairs, as
+    `project_data` has them; else without a table of all individuals' features, a few times faster.
+    """
+    if seen.clusters is None and seen.shift is None:
+        return field.aggregated(seen.x, seen.operator)
+    return project_data(field, seen, torch.zeros(()).to(seen.x), None).aggregated()
 
 
 def with_effects(seen: ProjectedData, mean: Tensor, covariance: Tensor,

@@ -1,22 +1,28 @@
-"""Hyperparameters found on fewer clusters first, where an evaluation on all takes long.
+"""Hyperparameters found on less of the data first, where an evaluation on all takes long.
 
 Half the clusters take half the time. Their objective is like that of all: the search on these then
 begins near an optimum, in the metric of the Hessian there, and is short. A quarter would do it in a
 quarter of the time, but hides more of what differs inside areas, and led to worse optima.
+
+Where areas are too small for that, but many, some of them are what the search begins on. Their
+objective is a part of that of all, and so is its Hessian.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from torch import Tensor
 
+from workbench.gp.data.bags import Bags, Source
 from workbench.gp.data.compression import compress
 from workbench.gp.fields.geometry import Geometry, geometry
 from workbench.gp.inference.parts import part
+from workbench.gp.likelihoods import Likelihood
 from workbench.gp.optimisation.pilot import STEP_OF_Q, pilot
 from workbench.gp.optimisation.search import PULSE_SECONDS
 from workbench.gp.optimisation.training import Callback, History, scaled_callback
@@ -25,10 +31,37 @@ _LONG = 1_000_000           # features of what is learnt on from which it pays
 _SHARE = 2                  # individuals, or clusters, of an area for one of the few
 _FEWEST, _MOST = 4, 20      # of these in an area
 _GAIN = 1.5                 # times as few as there must be at least
+# Areas from which some of them are enough to begin on: one of how many, and at least so many.
+_MANY, _SOME, _ENOUGH = 1_000, 4, 400
 
 
-def coarser(state) -> Geometry | None:
-    """Fewer clusters than what a state learns on; None where these would not save much time.
+@dataclass(frozen=True)
+class Less:
+    """What a search begins on.
+
+    Parameters
+    ----------
+    learning : Geometry
+        Fewer clusters, or those of some areas.
+    source : Source
+        Whose values are learnt from.
+    likelihood : Likelihood
+        Of these values.
+    share : float
+        Of all areas that are in it.
+    said : str
+        What it is.
+    """
+
+    learning: Geometry
+    source: Source
+    likelihood: Likelihood
+    share: float = 1.0
+    said: str = "fewer clusters"
+
+
+def coarser(state) -> Less | None:
+    """Less than what a state learns on; None where that would not save much time.
 
     Parameters
     ----------
@@ -37,27 +70,66 @@ def coarser(state) -> Geometry | None:
     """
     whole = state.design.learning
     bags, width = whole.operator.bags, len(state.field.q_mean)
-    most = min(max(int(bags.sizes.max()) // _SHARE, _FEWEST), _MOST)
-    short = len(whole.x) * width < _LONG or not state.hyperparameters.free
-    if short or _GAIN * float(bags.sizes.clamp(max=most).sum()) > len(whole.x):
+    if len(whole.x) * width < _LONG or not state.hyperparameters.free:
         return None
+    most = min(max(int(bags.sizes.max()) // _SHARE, _FEWEST), _MOST)
+    if _GAIN * float(bags.sizes.clamp(max=most).sum()) > len(whole.x):
+        few = bags.count >= _MANY and state.shard is None and state.likelihood.has_noise
+        return _some_areas(state) if few else None
     clusters = compress(replace(bags, x=whole.x), most)
     few = geometry(clusters.bags.x, type(whole.operator)(clusters.bags),
                    clusters.concentration(bags.weight, whole.concentration))
-    return few if state.shard is None else part(few, state.shard.bags)
+    few = few if state.shard is None else part(few, state.shard.bags)
+    return Less(few, state.source, state.likelihood)
 
 
-def begun(state, few: Geometry, search: Callable[[Callback | None], History],
+def _some_areas(state) -> Less:
+    """A random part of the areas, with their clusters or individuals."""
+    whole, source = state.design.learning, state.source
+    count = source.bags.count
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(state.options.seed))
+    areas = order[:max(count // _SOME, _ENOUGH)].sort().values.to(whole.x.device)
+    bags, rows = _some(whole.operator.bags, areas)
+    concentration = None if whole.concentration is None else whole.concentration[rows]
+    targets = replace(source.targets, **{
+        name: None if own is None else own[areas] for name, own in (
+            (name, getattr(source.targets, name)) for name in (
+                "value", "noise_variance", "sample_variance"))})
+    return Less(geometry(whole.x[rows], type(whole.operator)(bags), concentration),
+                replace(source, bags=_some(source.bags, areas)[0], targets=targets),
+                state.likelihood.of(areas), len(areas) / count,
+                f"{len(areas)} of the areas")
+
+
+def _some(bags: Bags, areas: Tensor) -> tuple[Bags, Tensor]:
+    """Some of the bags, in their order, and the numbers of their individuals."""
+    place = torch.full((bags.count,), -1, device=bags.membership.device)
+    place[areas] = torch.arange(len(areas), device=place.device)
+    own = place[bags.membership]
+    rows = (own >= 0).nonzero()[:, 0]
+
+    def cut(names: tuple[str, ...], which: Tensor) -> dict:
+        return {name: None if (found := getattr(bags, name)) is None else found[which]
+                for name in names}
+
+    return replace(
+        bags, membership=own[rows], count=len(areas),
+        names=tuple(bags.names[int(one)] for one in areas) if bags.names else (),
+        **cut(("trials", "noise_variance", "mediators"), areas),
+        **cut(("x", "weight", "concentration", "individual_noise_variance", "areas"), rows)), rows
+
+
+def begun(state, less: Less, search: Callable[[Callback | None], History],
           evaluate: Callable[[Callable[[], None]], Tensor], callback: Callback | None
           ) -> tuple[History | None, np.ndarray | None]:
-    """Bring a state near its optimum on few clusters, from where it goes on with all.
+    """Bring a state near its optimum on less of the data, from where it goes on with all.
 
     Parameters
     ----------
     state : VariationalState
-        Its hyperparameters and q are changed in place; if the few cannot be fitted they are as
-        they were.
-    few : Geometry
+        Its hyperparameters and q are changed in place; if less cannot be fitted they are as they
+        were.
+    less : Less
         Of `coarser`.
     search : callable
         ``search(callback)`` brings it near the optimum of what it learns on.
@@ -69,11 +141,12 @@ def begun(state, few: Geometry, search: Callable[[Callback | None], History],
     Returns
     -------
     history : History or None
-        Of the search on few, as of `pilot`.
+        Of the search on less, as of `pilot`.
     metric : array (P, P) or None
         As of `pilot`.
     """
-    whole, start = state.learning, (state.field.q_mean, state.field.q_covariance)
+    whole, start = (state.learning, state.source, state.likelihood), (
+        state.field.q_mean, state.field.q_covariance)
     found, told = [], time.perf_counter()
 
     def searched() -> History:
@@ -92,11 +165,11 @@ def begun(state, few: Geometry, search: Callable[[Callback | None], History],
         state.hyperparameters.together(pulse)
         return evaluate(pulse)
 
-    state.learning = few
+    state.learning, state.source, state.likelihood = less.learning, less.source, less.likelihood
     try:
-        history, metric = pilot(searched, objective, state.hyperparameters, step=STEP_OF_Q)
+        history, metric = pilot(searched, objective, state.hyperparameters, less.share, STEP_OF_Q)
     finally:
-        state.learning = whole
+        state.learning, state.source, state.likelihood = whole
     kept = metric is not None or (history is not None and history.cancelled)
     state.restart(*(found[1:] if kept else start))
     return history, metric

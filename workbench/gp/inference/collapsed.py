@@ -17,18 +17,18 @@ import math
 import torch
 from torch import Tensor
 
-from workbench.gp.fields.projected import ProjectedData
+from workbench.gp.fields.inducing import Aggregated
 from workbench.gp.numerics.linalg import factor
 from workbench.gp.numerics.shapes import PerBag
 
 
-def collapsed(view: ProjectedData, y: PerBag, variance: PerBag,
+def collapsed(seen: Aggregated, y: PerBag, variance: PerBag,
               trust: float | PerBag = 1.0) -> tuple[Tensor, Tensor, Tensor]:
     """The bound at the best q, and that q.
 
     Parameters
     ----------
-    view : ProjectedData
+    seen : Aggregated
         A source under the identity link.
     y, variance : Tensor (B,)
         Observations and their noise variances.
@@ -45,10 +45,8 @@ def collapsed(view: ProjectedData, y: PerBag, variance: PerBag,
     FactorisationError
         If the precision is not finite.
     """
-    operator = view.operator
-    rows = operator.rows(view.projection.features)
-    residual = operator(view.residual.times(operator.coefficients()))
-    gap, tempered = y - operator(view.projection.offset), variance / trust
+    rows = seen.rows
+    gap, tempered = y - seen.offset, variance / trust
     scaled = rows / tempered[:, None]
     precision = torch.eye(rows.shape[1]).to(rows) + rows.mT @ scaled
     root = factor(precision, "precision of q")
@@ -61,5 +59,5 @@ def collapsed(view: ProjectedData, y: PerBag, variance: PerBag,
     fit = ((gap - rows @ best).square() / tempered).sum() + best.square().sum()
     log_determinant = 2 * root.diagonal().log().sum()
     constant = (trust * (2 * math.pi * variance).log()).sum()
-    value = -0.5 * (fit + log_determinant + constant + (residual / tempered).sum())
+    value = -0.5 * (fit + log_determinant + constant + (seen.residual / tempered).sum())
     return value, mean, covariance

@@ -13,19 +13,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from workbench.gp.fields.projected import aggregated_data
 from workbench.gp.inference.annealing import of_annealing, powers, train_annealed
 from workbench.gp.inference.coarse import begun, coarser
 from workbench.gp.inference.collapsed import collapsed
 from workbench.gp.optimisation.trails import Memory
 from workbench.gp.optimisation.training import RESTARTS, History, maximise, scaled_callback
 
-_ROUGH = 1e-4               # tolerance on fewer clusters: near the optimum is near enough
+_ROUGH = 1e-4               # tolerance on less of the data: near the optimum is near enough
 
 
 def train(state, progress: bool, callback) -> History:
     """Maximise the objective at the best q plus log prior, from annealed starts where totals bind.
 
-    Where an evaluation takes long the search begins on fewer clusters.
+    Where an evaluation takes long the search begins on less of the data.
 
     Parameters
     ----------
@@ -46,11 +47,11 @@ def train(state, progress: bool, callback) -> History:
             return train_annealed(state, rising, climb, progress, told)
         return climb(state, progress, told)
 
-    few = coarser(state)
-    if few is None:
+    less = coarser(state)
+    if less is None:
         return search(callback)
     started = time.perf_counter()
-    begin, metric = begun(state, few, lambda told: search(told, _ROUGH), evaluate, callback)
+    begin, metric = begun(state, less, lambda told: search(told, _ROUGH), evaluate, callback)
     if begin is not None and begin.cancelled:
         return begin
     told = scaled_callback(callback, 1, 3, 3)
@@ -59,9 +60,9 @@ def train(state, progress: bool, callback) -> History:
     else:
         history = ascend(state, progress, told, evaluate=evaluate, metric=metric)
         history.notes.append(
-            f"the search began on fewer clusters ({len(begin.objective)} evaluations, and "
+            f"the search began on {less.said} ({len(begin.objective)} evaluations, and "
             f"{len(metric) + 1} for the curvature)")
-        history.notes += [f"{one} (on these fewer clusters)" for one in of_annealing(begin.notes)]
+        history.notes += [f"{one} (on {less.said})" for one in of_annealing(begin.notes)]
     history.elapsed = time.perf_counter() - started
     return history
 
@@ -72,7 +73,7 @@ def closed_form(state) -> Tensor:
     with torch.set_grad_enabled(
             torch.is_grad_enabled() and bool(state.hyperparameters.free)):
         value, mean, covariance = collapsed(
-            state.project(state.learning), state.source.targets.value,
+            aggregated_data(state.field, state.learning), state.source.targets.value,
             state.likelihood.variance(), state.source.trust)
         state.field.set_q(mean, covariance)
         return value + state.hyperparameters.log_prior()

@@ -50,6 +50,16 @@ class Normal(Likelihood):
         model = NoiseModel(noise, source)
         return cls(model if white is None else lambda: model() + white(), model)
 
+    def of(self, areas: Tensor) -> Normal:
+        """The likelihood of some areas' values alone, with the same hyperparameters.
+
+        Parameters
+        ----------
+        areas : Tensor (n,)
+            Their numbers.
+        """
+        return Normal(lambda: self.variance()[areas])
+
     @classmethod
     def default_link(cls, source: Source) -> str:
         """The identity for continuous values of which some are negative, else exp."""

@@ -20,8 +20,8 @@ from workbench.checks import reject
 from workbench.gp.data.bags import Bags
 from workbench.gp.fields.exact import ExactField
 from workbench.gp.fields.geometry import Geometry, geometry
-from workbench.gp.fields.inducing import InducingField
-from workbench.gp.fields.projected import ProjectedData, project_data
+from workbench.gp.fields.inducing import Aggregated, InducingField
+from workbench.gp.fields.projected import aggregated_data
 from workbench.gp.inference.collapsed import collapsed
 from workbench.gp.kernels.operators import AggregationOperator
 from workbench.gp.models import assembly
@@ -127,7 +127,7 @@ class MRGPState(SourcesState):
     def _evidence(self, x: Tensor, operator: StackedOperator) -> Tensor:
         variance, power = self.noise_variance(), self.powers()
         if self.options.inducing > 0:
-            return collapsed(self._view(x, operator), self.value, variance, power)[0]
+            return collapsed(self._seen(x, operator), self.value, variance, power)[0]
         field = self.field
         if operator is not self.operator:
             field = ExactField(list(self.field.terms), x, operator)
@@ -135,11 +135,11 @@ class MRGPState(SourcesState):
         constant = (1 - power) * (2 * math.pi * variance).log() - power.log()
         return field.evidence(self.value, variance / power) + 0.5 * constant.sum()
 
-    def _view(self, x: Tensor, operator: StackedOperator) -> ProjectedData:
+    def _seen(self, x: Tensor, operator: StackedOperator) -> Aggregated:
         """Through the inducing inputs; what does not change with hyperparameters is kept."""
         if id(operator) not in self._geometries:
             self._geometries[id(operator)] = geometry(x, operator)
-        return project_data(self.field, self._geometries[id(operator)], torch.zeros(()).to(x), None)
+        return aggregated_data(self.field, self._geometries[id(operator)])
 
     def train(self, progress: bool, callback) -> History:
         """Maximise the composite evidence plus log prior, then compute the posterior."""
@@ -160,5 +160,5 @@ class MRGPState(SourcesState):
         if self.options.inducing == 0:
             self.field.condition(self.value, variance / power)
         else:
-            seen = self._view(self.sources.x, self.operator)
+            seen = self._seen(self.sources.x, self.operator)
             self.field.set_q(*collapsed(seen, self.value, variance, power)[1:])

@@ -126,7 +126,7 @@ class GPNode:
         noise = self.observed.noise().repeat(self.copies)
         source = self.observed.source
         value, mean, covariance = collapsed(
-            self.view(), source.targets.value.repeat(self.copies), noise,
+            self.view().aggregated(), source.targets.value.repeat(self.copies), noise,
             source.trust / self.copies)
         self.field.set_q(mean, covariance)
         return value

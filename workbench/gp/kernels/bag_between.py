@@ -1,0 +1,107 @@
+"""Means of a kernel between bags of inputs and others, A K(x, z) Cᵀ, without the N x P matrix.
+
+All pairs are visited in chunks that fit into a processor's cache; what is kept is B x M. Backward
+visits them again instead of storing them.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from workbench.gp.data.bags import Bags
+from workbench.gp.kernels.bag_gram import _ENTRIES, PROFILES, _precise, _squared, profile_of
+from workbench.gp.kernels.grammar import JointTerm, Term
+from workbench.gp.numerics.shapes import Inputs, PerIndividual
+
+
+def bag_between(term: Term, x: Inputs, bags: Bags, coefficients: PerIndividual, z: Inputs,
+                groups: Tensor, shares: Tensor, count: int) -> Tensor | None:
+    """Covariances of sums over bags with sums over groups of other inputs (B, count).
+
+    Differentiable in the kernel's hyperparameters and in z.
+
+    Parameters
+    ----------
+    term : Term
+        Of a kernel.
+    x : Tensor (N, D)
+        Standardised inputs, sorted by bag.
+    bags : Bags
+        Which bag each belongs to.
+    coefficients : Tensor (N,)
+        What each counts in its bag's sum.
+    z : Tensor (P, D)
+        The other inputs.
+    groups, shares : Tensor (P,), (P,)
+        Which group each belongs to, and what it counts there.
+    count : int
+        Number of groups.
+
+    Returns
+    -------
+    Tensor (B, count) or None
+        None of a kernel without a form of its own, whose matrix has to be made.
+    """
+    if isinstance(term, JointTerm):
+        parts = [bag_between(one, x, bags, coefficients, z, groups, shares, count)
+                 for one in term.parts]
+        return None if any(part is None for part in parts) else sum(parts)
+    profile = profile_of(term)
+    if profile is None:
+        return None
+    variance, scaled, name = profile
+    return variance * _Between.apply(
+        scaled(x, x), scaled(z, x), coefficients, bags.membership, bags.count, shares, groups,
+        count, name)
+
+
+class _Between(torch.autograd.Function):
+    """Σ_ip a_i c_p φ(|u_i - v_p|²) over the pairs of a bag and a group.
+
+    Rows of a chunk are the P points: to add up rows is quicker than columns.
+    """
+
+    @staticmethod
+    def forward(ctx, u, v, a, members, bags, c, groups, count, name):
+        ctx.save_for_backward(u, v, a, members, c, groups)
+        ctx.name, ctx.count, given = name, count, u
+        u, v = _precise(u, name), _precise(v, name)
+        a, c, value, squares = a.to(u), c.to(u)[:, None], PROFILES[name][0], u.square().sum(1)
+        out = torch.zeros(bags, count).to(u)
+        for part in _parts(len(u), len(v)):
+            k = value(_squared(v, u[part], squares[part]))
+            k *= c
+            if len(v) != count:
+                k = torch.zeros(count, k.shape[1]).to(k).index_add_(0, groups, k)
+            out.index_add_(0, members[part], k.mT * a[part, None])
+        return out.to(given)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, gradient):
+        of_u, of_v, a, members, c, groups = ctx.saved_tensors
+        u, v = _precise(of_u, ctx.name), _precise(of_v, ctx.name)
+        a, c, gradient = a.to(u), c.to(u)[:, None], gradient.to(u)
+        slope, squares = PROFILES[ctx.name][1], u.square().sum(1)
+        one = torch.ones(len(u), 1).to(u)
+        with_one = torch.cat([u, one], 1)
+        pulled_u, pulled_v = torch.empty_like(with_one), torch.zeros(len(v), u.shape[1] + 1).to(u)
+        others = torch.cat([v, torch.ones(len(v), 1).to(v)], 1)
+        for part in _parts(len(u), len(v)):
+            h = slope(_squared(v, u[part], squares[part]))
+            factor = (gradient[members[part]] * a[part, None]).mT
+            h *= factor if len(v) == ctx.count else factor[groups]
+            h *= c
+            pulled_u[part] = h.mT @ others
+            pulled_v += h @ with_one[part]
+        # d|u - v|² is 2 (u - v) of u, and the opposite of v.
+        out_u = 2 * (pulled_u[:, -1:] * u - pulled_u[:, :-1])
+        out_v = 2 * (pulled_v[:, -1:] * v - pulled_v[:, :-1])
+        return out_u.to(of_u), out_v.to(of_v), *[None] * 7
+
+
+def _parts(count: int, points: int):
+    """Inputs whose pairs with all points are few enough."""
+    rows = max(1, _ENTRIES // max(1, points))
+    return (slice(start, start + rows) for start in range(0, count, rows))
