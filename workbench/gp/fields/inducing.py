@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from workbench.gp.kernels.bag_between import bag_between
+from workbench.gp.kernels.bag_between import Sums, bag_between, each
 from workbench.gp.kernels.grammar import JointTerm, Term
 from workbench.gp.kernels.operators import AggregationOperator, weighted_rows
 from workbench.gp.numerics.linalg import cholesky, left
@@ -219,12 +219,8 @@ def _root(term: Term, averaging: AggregationOperator | None, z: Inputs) -> Tenso
 def _summed(term: Term, operator: AggregationOperator, x: Inputs,
             averaging: AggregationOperator | None, z: Inputs) -> Tensor:
     """Prior covariances of bags with inducing variables (B, M)."""
-    groups, shares, count = (
-        (torch.arange(len(z), device=z.device), torch.ones(len(z)).to(z), len(z))
-        if averaging is None else
-        (averaging.bags.membership, averaging.coefficients().to(z), averaging.bags.count))
-    found = bag_between(term, x, operator.bags, operator.coefficients().to(x), z, groups, shares,
-                        count)
+    found = bag_between(term, x, _sums(operator, x), z,
+                        each(z) if averaging is None else _sums(averaging, z))
     return operator.rows(_covariances(term, averaging, z, x).mT) if found is None else found
 
 
@@ -232,8 +228,13 @@ def _covariances(term: Term, averaging: AggregationOperator | None, z: Inputs, x
     """Prior covariances of inducing variables with inputs (M, N), of averages some at a time."""
     if averaging is None:
         return term(z, x)
-    return torch.cat([_averaged(averaging, term(z, part))
+    found = bag_between(term, x, each(x), z, _sums(averaging, z))
+    return found.mT if found is not None else torch.cat([_averaged(averaging, term(z, part))
                       for part in x.split(max(1, _ENTRIES // len(z)))], 1)
+
+
+def _sums(operator: AggregationOperator, x: Inputs) -> Sums:
+    return Sums(operator.bags.membership, operator.coefficients().to(x), operator.bags.count)
 
 
 def _averaged(averaging: AggregationOperator, values: Tensor) -> Tensor:

@@ -6,54 +6,70 @@ visits them again instead of storing them.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
-from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.bag_gram import _ENTRIES, PROFILES, _precise, _squared, profile_of
 from workbench.gp.kernels.grammar import JointTerm, Term
-from workbench.gp.numerics.shapes import Inputs, PerIndividual
+from workbench.gp.numerics.shapes import Inputs
 
 
-def bag_between(term: Term, x: Inputs, bags: Bags, coefficients: PerIndividual, z: Inputs,
-                groups: Tensor, shares: Tensor, count: int) -> Tensor | None:
-    """Covariances of sums over bags with sums over groups of other inputs (B, count).
+class Sums(NamedTuple):
+    """Weighted sums of inputs.
 
-    Differentiable in the kernel's hyperparameters and in z.
+    Parameters
+    ----------
+    of : Tensor (N,)
+        Which sum each input belongs to, ascending.
+    shares : Tensor (N,)
+        What it counts there.
+    count : int
+        Number of sums; as many as inputs where each is one.
+    """
+
+    of: Tensor
+    shares: Tensor
+    count: int
+
+
+def each(x: Inputs) -> Sums:
+    """Inputs as they are."""
+    return Sums(torch.arange(len(x), device=x.device), torch.ones(len(x)).to(x), len(x))
+
+
+def bag_between(term: Term, x: Inputs, bags: Sums, z: Inputs, groups: Sums) -> Tensor | None:
+    """Covariances of sums over bags with sums over groups of other inputs (B, M).
+
+    Differentiable in the kernel's hyperparameters, x and z.
 
     Parameters
     ----------
     term : Term
         Of a kernel.
     x : Tensor (N, D)
-        Standardised inputs, sorted by bag.
-    bags : Bags
-        Which bag each belongs to.
-    coefficients : Tensor (N,)
-        What each counts in its bag's sum.
+        Standardised inputs.
+    bags : Sums
+        Of these.
     z : Tensor (P, D)
         The other inputs.
-    groups, shares : Tensor (P,), (P,)
-        Which group each belongs to, and what it counts there.
-    count : int
-        Number of groups.
+    groups : Sums
+        Of these.
 
     Returns
     -------
-    Tensor (B, count) or None
+    Tensor (B, M) or None
         None of a kernel without a form of its own, whose matrix has to be made.
     """
     if isinstance(term, JointTerm):
-        parts = [bag_between(one, x, bags, coefficients, z, groups, shares, count)
-                 for one in term.parts]
+        parts = [bag_between(one, x, bags, z, groups) for one in term.parts]
         return None if any(part is None for part in parts) else sum(parts)
     profile = profile_of(term)
     if profile is None:
         return None
     variance, scaled, name = profile
-    return variance * _Between.apply(
-        scaled(x, x), scaled(z, x), coefficients, bags.membership, bags.count, shares, groups,
-        count, name)
+    return variance * _Between.apply(scaled(x, x), scaled(z, x), *bags, *groups, name)
 
 
 class _Between(torch.autograd.Function):
@@ -63,7 +79,7 @@ class _Between(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, u, v, a, members, bags, c, groups, count, name):
+    def forward(ctx, u, v, members, a, bags, groups, c, count, name):
         ctx.save_for_backward(u, v, a, members, c, groups)
         ctx.name, ctx.count, given = name, count, u
         u, v = _precise(u, name), _precise(v, name)
@@ -74,7 +90,10 @@ class _Between(torch.autograd.Function):
             k *= c
             if len(v) != count:
                 k = torch.zeros(count, k.shape[1]).to(k).index_add_(0, groups, k)
-            out.index_add_(0, members[part], k.mT * a[part, None])
+            if len(u) == bags:
+                torch.mul(k.mT, a[part, None], out=out[part])
+            else:
+                out.index_add_(0, members[part], k.mT * a[part, None])
         return out.to(given)
 
     @staticmethod
