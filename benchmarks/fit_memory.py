@@ -25,6 +25,7 @@ import xarray as xr
 
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "fit_memory.csv"
 AVERAGES = {"inducing_inputs": "averages"}
+NORMAL = {"likelihood": "normal", "link": "identity"}
 PLAIN = {"overdispersion": "none", "nugget": 0.0}
 #: Individuals, areas, and options of the model.
 CASES: dict[str, tuple[int, int, dict]] = {
@@ -43,6 +44,9 @@ CASES: dict[str, tuple[int, int, dict]] = {
     "20,000 in 100 areas, averages": (20_000, 100, AVERAGES),
     "100,000 in 300 areas, averages": (100_000, 300, AVERAGES),
     "4,000 in 300 areas, 300 averages": (4_000, 300, AVERAGES | {"inducing": 300}),
+    "50,000 in 100 areas, Normal, averages": (50_000, 100, NORMAL | AVERAGES),
+    "10,000 in 2,000 areas, Normal, 400 features": (10_000, 2_000, NORMAL | {"inducing": 400}),
+    "100,000 in 1,000 areas, Normal": (100_000, 1_000, NORMAL),
     # The factors of the estimate were found on those above, not on these:
     "30,000 in 2,000 areas, link square": (30_000, 2_000, PLAIN | {"link": "square"}),
     "100,000 in 10,000 areas, all learnt on": (100_000, 10_000, {"compress": 0}),

@@ -137,6 +137,38 @@ def test_means_as_counts(ds):
     assert oddities(with_values(ds, incomes)) == []
 
 
+def test_whole_rates_as_counts(ds):
+    """Cases per 100,000: they differ between areas, and not as their populations do."""
+    rng = np.random.default_rng(1)
+    people = ds["weight"].values * rng.lognormal(0, 1.0, 20)[ds["membership"].values]
+    ds["weight"] = ds["weight"].copy(data=1e3 * people)
+    totals = np.bincount(ds["membership"].values, 1e3 * people)
+    rates = rng.lognormal(6, 0.4, 20)
+    only(oddities(with_values(ds, rates.round())), "do not grow with the persons of their areas",
+         "means or rates", "say aggregation='mean'")
+    cases = np.maximum(rng.poisson(totals * rates / 1e5), 1.0)
+    assert oddities(with_values(ds, cases)) == []
+    # Malaria is a disease of small places: its counts hardly grow, but differ as much as rates.
+    rural = rates * (totals / totals.mean()) ** -0.9
+    cases = np.maximum(rng.poisson(totals * rural / 1e4), 1.0)
+    small = np.corrcoef(np.log(totals), np.log(cases))[0, 1]
+    assert small < 0.4
+    rural *= rng.lognormal(0, 1.5, 20) / 50
+    assert oddities(with_values(ds, np.round(totals * rural / 1e4) + 1)) == []
+
+
+def test_amounts_as_counts(ds):
+    """Products of regions in euros: an inhabitant has more than one."""
+    money = 1e5 * ds["value"].values
+    ds["weight"] = ds["weight"].copy(data=1e6 * ds["weight"].values)
+    assert oddities(with_values(ds, money)) == []
+    money *= 1.1e8 / np.median(money)
+    only(oddities(with_values(ds, money.round())), "100,000,000 or more", "look like amounts",
+         "say kind='continuous'")
+    ds["value"].attrs["kind"] = "continuous"
+    assert oddities(with_values(ds, money.round())) == []
+
+
 def test_truth_values(ds):
     only(oddities(with_values(ds, ds["value"].values > ds["value"].values.mean())),
          "true and false")

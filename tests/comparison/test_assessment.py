@@ -322,3 +322,31 @@ def test_a_dataset_is_converted_once_for_all_that_is_asked_of_all_fits(monkeypat
     assert len(seen) == 2                       # afterwards nothing is kept: it may have changed
     evaluate(fits, subset(ds, np.arange(12) < 6), samples=20)
     assert evaluate(fits, ds, samples=20)["scores"].equals(alone["scores"])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")      # few steps
+def test_scores_of_bags_that_were_learnt_from_say_that_they_are_no_test(tmp_path):
+    ds = country(bags=12, size=4, seed=4)
+    fits = {"flat": wb.Constant(max_steps=20), "bag": wb.BagConstant()}
+    fits = {name: model.fit(ds) for name, model in fits.items()}
+    assert fits["flat"].learnt_from(subset(ds, [3, 1])).values.tolist() == [True, True]
+    result = evaluate(fits, ds, samples=20)
+    said = result.attrs["learnt_from"]
+    assert said.startswith("flat and bag and constant learnt from the values of 12 of these 12 ")
+    assert "wb.cross_validate" in said
+    frame = table(result)
+    assert frame.columns.name == "score of bags learnt from, no test of the map"
+    assert "no test of the map" in frame.to_string() and frame.attrs["learnt_from"] == said
+    assert table(result, "individual").columns.name == "score of individuals"
+    result.to_netcdf(tmp_path / "scores.nc")
+    assert "no test" in table(xr.load_dataset(tmp_path / "scores.nc")).columns.name
+    other = country(bags=12, size=4, seed=5)
+    assert not fits["flat"].learnt_from(other).any()
+    del fits["bag"]                     # it knows its own bags alone, and warns of others
+    fresh = evaluate(fits, other, training=ds, samples=20)
+    assert "learnt_from" not in fresh.attrs and table(fresh).columns.name == "score of bags"
+    # The baseline alone: it has seen what the fits have not, which is no fair comparison either.
+    assert evaluate(fits, other, samples=20).attrs["learnt_from"].startswith("constant learnt")
+    held_out = cross_validate(wb.Constant(max_steps=5), ds, 3, samples=20)
+    assert table(held_out).columns.name == "score of bags"

@@ -18,6 +18,7 @@ def one_row(turn=lambda raster: raster):
     return [turn(raster.isel(y=slice(2, 3))) for raster in (layers()[0], people())]
 
 
+@pytest.mark.filterwarnings("ignore:.* in part beyond the raster")   # of one row
 def test_a_raster_of_one_row_is_that_row_of_the_whole():
     height, weight = one_row()
     row = bagged(covariates=[height], weight=weight, empty="drop")
@@ -27,6 +28,7 @@ def test_a_raster_of_one_row_is_that_row_of_the_whole():
         np.testing.assert_allclose(row[name], whole[name])
 
 
+@pytest.mark.filterwarnings("ignore:.* in part beyond the raster")   # of one row
 @pytest.mark.parametrize("suffix", ["tif", "nc"])
 def test_files_of_one_row_keep_its_height(tmp_path, suffix):
     height, weight = one_row()

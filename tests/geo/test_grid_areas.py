@@ -326,3 +326,40 @@ def test_dates_are_no_values_of_cells():
         with pytest.raises(InputError, match="no numbers") as refused:
             wb.grid_areas(days, **given)
         assert "pass " not in str(refused.value)
+
+
+@pytest.mark.parametrize(("longitudes", "crs", "said"), [
+    (365.0, "EPSG:4326", "are 4.95 to 5.55 after a turn of 360 degrees; take 360 off the longitudes"
+                         " of raster 'temperature'"),
+    (-365.0, "EPSG:4326", "after a turn of 360 degrees; add 360 to the longitudes"),
+    (4e5, "EPSG:4326", "which look like metres: the stated CRS is wrong"),
+])
+def test_coordinates_that_are_not_those_of_the_crs_are_explained_in_a_check(
+        tmp_path, longitudes, crs, said):
+    raster = coarse().drop_vars("spatial_ref")
+    raster = raster.assign_coords(x=longitudes + 0.1 * np.arange(6), y=50 - 0.1 * np.arange(6))
+    if longitudes == 4e5:
+        raster = coarse().drop_vars("spatial_ref")
+    path = tmp_path / "temperature.tif"
+    raster.rio.write_crs(crs).rio.to_raster(path)
+    with pytest.raises(InputError, match=said.replace(".", r"\.")):
+        wb.bag_polygons(path, fine(), value="temperature")
+    check = wb.check(path, fine(), value="temperature")
+    first = next(one for one in check.findings if one.severity == "error")
+    assert first.where == ("temperature",) and said.partition("; ")[0] in first.what
+    assert not any("StopIteration" in one.what for one in check.findings)
+
+
+def test_a_turn_too_far_is_taken_off_as_the_error_says():
+    lat, lon = 50 - 0.1 * np.arange(12), 5 + 0.1 * np.arange(12)
+    here = xr.DataArray(np.random.default_rng(0).normal(size=(12, 12)), dims=("lat", "lon"),
+                        coords={"lat": lat, "lon": lon}, name="height").rio.write_crs("EPSG:4326")
+    ds = here.rename("warmth").coarsen(lat=3, lon=3).mean().rio.write_crs("EPSG:4326")
+    far = ds.assign_coords(lon=ds.lon + 360)
+    with pytest.raises(InputError, match=r"ds\.assign_coords\(lon=ds\.lon - 360\)"):
+        wb.bag_polygons(far, here, value="warmth")
+    assert wb.bag_polygons(far.assign_coords(lon=far.lon - 360), here, value="warmth").sizes["bag"]
+    areas = wb.grid_areas(ds)
+    areas = areas.assign(geometry=areas.translate(360))
+    with pytest.raises(InputError, match=r"longitudes of the polygons: areas\.assign.*-360"):
+        wb.bag_polygons(areas, here, value="warmth")

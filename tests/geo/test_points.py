@@ -8,6 +8,7 @@ import shapely
 
 import workbench as wb
 from tests.geo.files import CRS, height, kit, mapped, refusal
+from workbench.bagging.findings import listing
 from workbench.checks import InputError
 
 
@@ -162,3 +163,15 @@ def test_rows_of_several_points_and_a_second_crs_are_refused(tmp_path):
     with pytest.raises(InputError, match="says otherwise; leave one of them out"):
         wb.bag_points(shapes, "warmth", [height()], points_crs="EPSG:4326")
     wb.bag_points(shapes, "warmth", [height()], points_crs=CRS)
+
+
+def test_a_check_of_points_has_no_small_areas_and_says_that_there_is_no_crs():
+    frame = table()[["x", "y", "warmth"]]
+    with_crs = wb.check(wb.bag_points(frame, "warmth", points_crs=CRS))
+    assert not [one for one in with_crs.findings if one.code in ("one-individual", "crs-missing")]
+    with listing() as found:
+        ds = wb.bag_points(frame, "warmth")
+    told = [one for one in found if one.code == "crs-missing"]
+    assert [one.severity for one in told] == ["warning"] and told[0].where == ("points",)
+    assert "have no CRS" in told[0].what and "points_crs" in told[0].fix
+    assert "have no CRS" in ds.treatments

@@ -286,3 +286,64 @@ def test_bounds_of_suppressed_counts_are_recognised_however_written(bound):
     from workbench.geo.attributes import hint_of
 
     assert "suppressed counts" in hint_of(pd.Series([bound, "10"]))
+
+
+@pytest.mark.parametrize(("column", "entries", "told"), [
+    ("year", [2020, 2021], True), ("ReportMonth", ["a", "b"], True), ("when", [2020, 2021], True),
+    ("stamp", ["2020-01-05", "2020-02-05"], True), ("sex", ["f", "m"], False),
+    ("year", [2020, 2020], False),      # of which rows would still be told apart by nothing
+])
+def test_ids_with_several_rows_may_be_of_several_periods(column, entries, told):
+    twice = pd.concat([table().assign(**{column: one}) for one in entries])
+    with pytest.raises(InputError, match="16 ids have several rows.*add them up") as refused:
+        bagged(twice)
+    assert (f"map all of them by time='{column}'" in str(refused.value)) == told
+
+
+@pytest.mark.parametrize(("change", "code", "values"), [
+    (lambda t: t.iloc[2:], "row-missing", True),
+    (lambda t: pd.concat([t, t.iloc[:1].assign(code="Total")]), "row-unknown", True),
+    (lambda t: pd.concat([t, t.iloc[:1]]), "table", False),
+    (lambda t: t.rename(columns={"code": "key"}), "table", False),
+    (None, "table", False),
+])
+def test_a_check_reports_a_table_under_its_name_and_looks_at_the_rest(
+        tmp_path, change, code, values):
+    path = tmp_path / "counts.csv"
+    if change is not None:
+        change(table()).to_csv(path, index=False)
+    checked = wb.check(areas(), [height()], people(), "cases", totals=path, join="code")
+    errors = [one for one in checked.findings if one.severity == "error"]
+    assert [one.code for one in errors] == [code] and errors[0].where[0] == "counts.csv"
+    assert checked.totals.loc["weight", "kept"] > 0 and ("value" in checked.totals.index) == values
+
+
+def test_a_check_of_periods_names_the_table_that_cannot_be_read():
+    checked = wb.check(areas(), [height()], people(), "cases", totals="gone.csv", join="code",
+                       time="year")
+    assert [one.where for one in checked.findings] == [("gone.csv",), ()]
+    assert "rasters were not looked at" in checked.findings[1].what
+
+
+def test_decimal_commas_are_read_where_semicolons_leave_no_doubt(tmp_path):
+    path, wide = tmp_path / "table.csv", table().assign(rate=np.arange(16) / 8 + 0.25)
+    wide.to_csv(path, index=False, sep=";", decimal=",")
+    ds = bagged(path, "rate", aggregation="mean")
+    assert ds["value"].values.tolist() == wide["rate"].tolist()
+    assert "decimal commas of table.csv" in ds.treatments and "as such: rate\n" in ds.treatments
+    # 1,234 alone may be thousands, and points and commas in one file are no language's.
+    for doubtful in (wide.assign(rate="1,234"), wide.assign(rate="1,5", other="2.25")):
+        doubtful.to_csv(path, index=False, sep=";")
+        with pytest.raises(InputError, match="thousands separators|save the table as CSV with se"):
+            bagged(path, "rate", aggregation="mean")
+
+
+@pytest.mark.parametrize("columns", [
+    {"labels": {"region": "region"}}, {"population": "tested"}, {"trials": "tested"},
+    {"aggregation": "mean", "standard_error": "tested"},
+])
+def test_a_table_that_cannot_be_read_is_one_error_whatever_columns_it_has(columns):
+    checked = wb.check(areas(), [height()], people(), "cases", totals="gone.csv", join="code",
+                       **columns)
+    errors = [one.what for one in checked.findings if one.severity == "error"]
+    assert errors == ["'gone.csv' is not a file"]

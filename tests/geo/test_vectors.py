@@ -123,3 +123,36 @@ def test_tables_in_another_encoding_end_in_one_line(tmp_path):
     path.write_text("a,b\n1,2\n1,2,3,4\n")
     with pytest.raises(InputError, match="cannot read .* as a CSV table: .*Expected 2 fields"):
         read_table(path)
+
+
+def test_points_and_lines_in_the_place_of_polygons_are_told_where_to_go(tmp_path):
+    points = gpd.GeoDataFrame({"cases": [1]}, geometry=[shapely.Point(1100, 1500)], crs=CRS)
+    lines = points.set_geometry([shapely.LineString([(1100, 1500), (1200, 1600)])], crs=CRS)
+    for frame, said in ((points, "give points as --points, in Python to workbench.bag_points"),
+                        (lines, "give polygons, as lines have no area")):
+        frame.to_file(tmp_path / "places.shp")
+        with pytest.raises(InputError, match=rf"it holds no polygons .*try to {said}"):
+            bagged(tmp_path / "places.shp")
+        with pytest.raises(InputError, match=f"have no area .*; {said}"):
+            bagged(frame)
+
+
+def test_an_array_without_coordinates_is_no_raster():
+    for options in (dict(covariates=[np.ones((4, 4))]), dict(covariates={"a": np.ones((4, 4))}),
+                    dict(covariates=np.ones((4, 4))), dict(weight=np.ones((4, 4)))):
+        with pytest.raises(InputError, match="got ndarray; give an xr.DataArray with x, y and a "
+                                             r"CRS \(.*\), or a path"):
+            bagged(**options)
+
+
+def test_infinite_values_are_said_to_be_infinite():
+    broken = areas(cases=[np.inf, 20, np.nan])
+    with pytest.raises(InputError, match="1 areas have no value"):
+        bagged(broken)
+    with pytest.raises(InputError, match=r"1 areas have an infinite value .*; correct them, as "
+                                         "where something was divided by zero, or pass missing_v"):
+        bagged(areas(cases=[np.inf, 20, 3]))
+    ds = bagged(broken, missing_value="drop")
+    assert ds.sizes["bag"] == 1
+    assert "1 areas with an infinite value were dropped" in ds.attrs["treatments"]
+    assert "1 areas without a value were dropped" in ds.attrs["treatments"]

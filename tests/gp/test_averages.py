@@ -9,7 +9,7 @@ import torch
 from tests.gp import made
 from workbench.gp.data.bags import Bags, Columns
 from workbench.gp.fields import inducing
-from workbench.gp.fields.averages import averages, points_of
+from workbench.gp.fields.averages import averages
 from workbench.gp.fields.geometry import geometry
 from workbench.gp.kernels.grammar import build
 from workbench.gp.kernels.operators import SegmentMean
@@ -138,7 +138,6 @@ def test_with_fewer_than_five_points_for_each_there_are_fewer_or_seeds(monkeypat
             assert (len(shares), len(points)) == (averaged, 5 * averaged)
         else:
             assert torch.equal(shares, torch.eye(20).to(shares))
-        assert points_of(20, 40, 480, 480, exact=False) == 5 * averaged
 
 
 @pytest.mark.parametrize(("share", "averaged"), [(1, 40), (0.5, 40), (0.49, 0), (0.2, 0)])
@@ -150,10 +149,8 @@ def test_exact_averages_of_every_area_may_have_twice_as_many_points(monkeypatch,
     points, shares = found("matern32", bags, 60, exact=True)
     if averaged:
         assert len(shares) == averaged and len(points) >= 5 * averaged
-        assert len(points) <= points_of(60, 40, 480, 480, exact=True)
     else:
         assert torch.equal(shares, torch.eye(60).to(shares))
-        assert points_of(60, 40, 480, 480, exact=True) == 0
 
 
 @pytest.mark.parametrize("each", [5, 3.75, 2.5, 2.25])
@@ -191,7 +188,7 @@ def test_few_large_areas_are_averages_of_a_thousand_points_and_as_good_as_of_all
         return len(fit.state.field.inducing[0]), fit.objective
 
     many, objective = fitted()
-    assert many == points_of(100, 5, 2_250, 200, exact=True) == 1_000
+    assert many == 1_000
     monkeypatch.setattr("workbench.gp.fields.averages._TOGETHER", 10)
     few, worse = fitted()
     monkeypatch.setattr("workbench.gp.fields.averages._ALL", 2_250)
@@ -207,7 +204,7 @@ def test_large_areas_among_many_small_ones_have_points_enough():
     exact = MODELS["aggregated-gp"](noise="constant").condition(source, theta)
     fit = vbagg(**NORMAL, **AVERAGES, inducing=200).condition(source, theta)
     points = len(fit.state.field.inducing[0])
-    assert 1_400 < points <= points_of(200, 153, 2_550, 570, exact=True) == 1_530
+    assert 1_400 < points <= 1_530
     assert 0 < exact.objective - fit.objective < 1e-3
     new = made.bags((3, 2, 4), seed=9)
     torch.testing.assert_close(fit.at(new).mean, exact.at(new).mean, atol=1e-3, rtol=0)

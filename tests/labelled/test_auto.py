@@ -14,7 +14,7 @@ from workbench.evaluation.baselines import GLM, SPLIT
 from workbench.evaluation.calibration import covered_by_pit, pit
 from workbench.evaluation.evidence import FLAT_MAP
 from workbench.gp.models.vbagg.model import VBAgg
-from workbench.labelled import candidates, verdict
+from workbench.labelled import candidates, verdict, weighing
 from workbench.labelled.candidates import CANDIDATES, EFFORTS, candidates_for
 from workbench.labelled.held_out import HOW, ONE_SHARE, OneShare, even, hold_out
 from workbench.labelled.verdict import MIXTURE
@@ -173,6 +173,14 @@ def test_fewer_than_ten_areas_are_not_weighed(two):
     assert fit.weights.values.tolist() == [0.5, 0.5] and fit.recovery is None
     assert "were not tested: 9 areas are too few" in fit.verdict
     assert fit.verdict in fit.summary()
+
+
+@pytest.mark.parametrize("areas, said", [(2, True), (7, True), (8, False)])
+def test_intervals_of_very_few_areas_are_said_to_be_likely_too_narrow(areas, said):
+    few = country(bags=areas, size=3)
+    found = weighing.weigh({"flat": None, "slopes": None}, few, QUICK, 0, 1, False, None, None)
+    assert ("With so few areas intervals are likely too narrow" in found.verdict) == said
+    assert f"{areas} areas are too few" in found.verdict and "wb.compare." in found.verdict
 
 
 def trials(ds):
@@ -483,18 +491,34 @@ def recovery(ours, simple, error=0.01, map_gap=-1.0):
     (dict(ours=0.5, simple={SPLIT: 0.54}), 50, False, "0.54", "not clearly better"),
     (dict(ours=0.5, simple={SPLIT: 0.8}), 29, False, "29 areas make a weak test", "as well or"),
     (dict(ours=0.5, simple={SPLIT: 0.8}, map_gap=0.2), 50, False,
-     "not clearly better than the population split (by the maps alone, without their intervals: "
-     "difference of deviance +0.2, standard error 0.01),", "recovered them better"),
+     "That is clearly better than the population split in this error, but not in the deviance of "
+     "the maps alone, without their intervals (difference +0.2, standard error 0.01), by the 3",
+     "not clearly better"),
     (dict(ours=0.5, simple={SPLIT: np.nan, GLM: 0.9}), 50, False,
      "the GLM on totals 0.9", "population split"),    # it failed
     (dict(ours=0.5, simple={SPLIT: 0.8}, map_gap=-0.02), 50, False,     # of the map: two s.e.
-     "not clearly better than the population split (by the maps alone, without their intervals: "
-     "difference of deviance -0.02, standard error 0.01),", "as well or"),
+     "That is clearly better than the population split in this error, but not surely in the "
+     "deviance of the maps alone, without their intervals (difference -0.02, standard error 0.01), "
+     "by the 3 standard errors asked here: a simple map", "not clearly better"),
+    (dict(ours=0.5, simple={SPLIT: 0.8, GLM: 0.9}, map_gap=-0.02), 50, False,
+     "clearly better than the population split and the GLM on totals in this error, but not surely "
+     "in the deviance of the maps alone, without their intervals (population split: difference "
+     "-0.02, standard error 0.01; GLM on totals: difference", "not clearly better"),
+    (dict(ours=0.5, simple={SPLIT: 0.8, GLM: 0.52}, map_gap=-0.02), 50, False,
+     "That is not clearly better than the GLM on totals, and clearly better than the population "
+     "split in this error, but not surely in the deviance", "; GLM on totals"),
     (dict(ours=0.5, simple={}), 50, False, "has an error of 0.5.", "wb.compare"),
 ])
 def test_the_verdict_in_words(scores, areas, wins, said, unsaid):
     text, won = verdict.verdict(recovery(**scores), areas)
     assert won == wins and said in text and unsaid not in text
+
+
+def test_the_verdict_on_values_that_are_no_counts_does_not_speak_of_a_deviance():
+    found = recovery(0.5, {FLAT_MAP: 0.8}, map_gap=-0.02).assign_attrs(
+        {verdict.MAP_SCORE: verdict.SQUARES})
+    text = verdict.verdict(found, 50)[0]
+    assert "not surely in the squared error of the maps alone" in text and "deviance" not in text
 
 
 @pytest.mark.parametrize("share, said", [

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from workbench.bagging.cells import Cells
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
+_WITHOUT = ("not-numbers", "row-missing")       # of areas that are then without a value
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Listing(list):
         if not any((f.what, f.where) == (finding.what, finding.where)
                    or (f.code, f.where) == (finding.code, finding.where) and f.severity == ERROR
                    and finding.severity != ERROR
-                   or (f.code, finding.code) == ("not-numbers", "value-missing")
+                   or f.code in _WITHOUT and finding.code == "value-missing"
                    and {*finding.where} <= {*f.where} for f in self):
             self.append(finding)
 

@@ -26,6 +26,8 @@ _SAME = 0.1             # of the largest weight: areas that differ by less say n
 _SMALL = 1_000.0        # rates stay below it, per hundred or per thousand; so do split thousands
 _FEW_AREAS = 10         # below which nothing is said of values beside populations
 _UNEQUAL, _EVEN = 0.4, 0.35     # log-sd of populations that differ; of it, that of means at most
+_APART = 0.25           # change of log values for one of log populations, of rates at most
+_HUGE = 1e8             # more than is counted in half of the areas
 _FEW_VALUES = 5         # below which nothing is said of how values are distributed
 _ALONE, _NEXT = 100.0, 20.0     # times the median and the next rate: one total like no other
 
@@ -41,9 +43,9 @@ def oddities(ds: xr.Dataset) -> list[str]:
     Returns
     -------
     list of str
-        Counts above the population, rates or truth values taken for counts, thousands separators
-        read as decimal points, one total like no other; constant, collinear and class-coded
-        covariates; longitudes on both sides of the antimeridian.
+        Counts above the population, rates, amounts or truth values taken for counts, thousands
+        separators read as decimal points, one total like no other; constant, collinear and
+        class-coded covariates; longitudes on both sides of the antimeridian.
     """
     return [str(finding) for finding in odd(ds)]
 
@@ -131,6 +133,7 @@ def _of_values(ds: xr.Dataset) -> list[Finding]:
     if counts and sums:
         means = _means(ds, value, total)        # which say why they are above the population
         found += means or _above(ds, value, total)
+        found += _amounts(ds, value)
         found += _thousands(ds, value) or ([] if means else _rates(ds, value, total))
     if sums and value.size >= _FEW_VALUES:
         found += _alone(ds, value, value / total)
@@ -204,19 +207,53 @@ def _rates(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding
 
 
 def _means(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
-    """Values that are nearly the same in areas of very different populations, such as incomes."""
+    """Values that do not differ as much as populations, such as incomes, or not with them."""
     if value.size < _FEW_AREAS or not _of_people(ds) or (value <= 0).any() or (total <= 0).any():
         return []
     spread, people = np.log(value).std(), np.log(total).std()
-    if people < _UNEQUAL or spread > _EVEN * people:
+    even = spread <= _EVEN * people
+    whole = (value == np.round(value)).mean() > _MOSTLY     # of others more is said: `_rates`
+    if people < _UNEQUAL or not (even or whole and _surely_apart(np.log(value), np.log(total))):
         return []
+    between, units = f"from {value.min():,.4g} to {value.max():,.4g}", ds["weight"].attrs["units"]
+    beside = f"from {total.min():,.4g} to {total.max():,.4g}"
+    seen = (f"hardly differ between areas ({between}), whose {units} differ far more ({beside})"
+            if even else
+            f"do not grow with the {units} of their areas ({between}, of {units} {beside})")
     return [suspicious(
-        "rates", f"the values hardly differ between areas (from {value.min():,.4g} to "
-        f"{value.max():,.4g}), whose {ds['weight'].attrs['units']} differ far more (from "
-        f"{total.min():,.4g} to {total.max():,.4g}): they look like means or rates", "If they are, "
+        "rates", f"the values {seen}: they look like means or rates", "If they are, "
         f"say {option('aggregation', 'mean')}",
         ds[schema.BAG].values, value.size,
         "means are split over the pixels as if they were counts", ". ")]
+
+
+def _amounts(ds: xr.Dataset, value: np.ndarray) -> list[Finding]:
+    """Whole numbers that hardly anybody counts: sums of money, tonnes, products of regions."""
+    large = value >= _HUGE
+    if value.size < _FEW_VALUES or large.mean() < _MOSTLY:
+        return []
+    return [suspicious(
+        "amounts", f"{int(large.sum())} of {value.size} counts are {_HUGE:,.0f} or more: they look "
+        "like amounts, such as money, and not like numbers of cases",
+        f"If they are, say {option('kind', 'continuous')}",
+        ds[schema.BAG].values[large], int(large.sum()),
+        "totals of that size bind so tightly that a fit may take many times as long as estimated",
+        ". ")]
+
+
+def _surely_apart(value: np.ndarray, people: np.ndarray) -> bool:
+    """Whether logarithms of values change by far less than those of populations, beyond chance.
+
+    Those of counts change by as much, or by less where rates are higher in small places: by far
+    less they can only where rates differ much, and then so do counts.
+    """
+    from scipy.stats import linregress
+
+    if value.std() > people.std():
+        return False
+
+    found = linregress(people, value)
+    return found.slope < _APART and found.slope + 2 * found.stderr < 2 * _APART
 
 
 def _of_people(ds: xr.Dataset) -> bool:

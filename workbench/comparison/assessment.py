@@ -11,6 +11,7 @@ from workbench.checks import require
 from workbench.evaluation.accuracy import rescale_to_totals
 from workbench.evaluation.baselines import OwnBag
 from workbench.evaluation.summary import describe, summarise
+from workbench.evaluation.tables import LEARNT_FROM
 from workbench.evaluation.tasks import model_name
 from workbench.evaluation.units import TARGETS, score_units, targets
 from workbench.labelled.once import converted_once
@@ -33,8 +34,10 @@ def evaluate(
     """Score one fit, or several, on a dataset, always beside the constant model.
 
     Scored are the bags' values, and, where the dataset has them, the individuals' values and
-    the true rate. Bags that the fit was trained on test the fit, not the prediction of new
-    bags: use `cross_validate` for that.
+    the true rate. Values of bags that a fit was trained on do not tell which map is nearer to
+    the truth: the constant model reproduces each of them by the effect of its area. The attribute
+    ``learnt_from`` says so then, and `table` in its heading; `cross_validate`, `workbench.recover`
+    and `compare` tell maps apart.
 
     Parameters
     ----------
@@ -83,7 +86,22 @@ def evaluate(
     if "constant" not in named:
         flat = constant or flat_model()
         named["constant"] = flat.fit(ds if training is None else training)
-    return assemble(score_all(named, ds, samples, seed), ds, pinned=True)
+    with converted_once():
+        result = assemble(score_all(named, ds, samples, seed), ds, pinned=True)
+        said = _learnt_from(named, ds)
+    return result.assign_attrs({LEARNT_FROM: said} if said else {})
+
+
+def _learnt_from(fits: Mapping, ds: xr.Dataset) -> str:
+    """What scores of bags are worth that some fits were trained on; empty where none was."""
+    known = {name: int(one.learnt_from(ds).sum()) for name, one in fits.items()
+             if hasattr(one, "learnt_from")}
+    names, most = [name for name, count in known.items() if count], max(known.values(), default=0)
+    if not names:
+        return ""
+    return (f"{' and '.join(names)} learnt from the values of {most} of these {ds.sizes[BAG]} "
+            "bags: scores of bags do not tell here which map is nearer to the truth. What does: "
+            "fit.verdict of wb.Auto, wb.cross_validate, wb.recover, wb.compare")
 
 
 def score_all(fits: Mapping, ds: xr.Dataset, samples: int, seed: int = 0

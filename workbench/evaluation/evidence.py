@@ -14,8 +14,9 @@ import xarray as xr
 
 #: Names of the simple maps of totals of counts, see `workbench.evaluation.baselines.simple_maps`.
 SPLIT, GLM = "population split", "GLM on totals"
-#: That of means and other values, for which those have no meaning: all areas are alike.
-FLAT_MAP = "flat map"
+#: Those of means, and of totals of other values, for which these have no meaning: one mean, and one
+#: rate per unit of weight, everywhere.
+FLAT_MAP, FLAT_RATE = "flat map", "flat rate"
 #: Standard errors by which a map must be ahead of a simple one to be called surely better.
 SURE = 3.0
 #: Coverage of 95 % intervals that are too narrow to rely on, too narrow, and wider than need be.

@@ -21,6 +21,9 @@ HEADLINE = (
     "coverage_95",
     "width_95",
 )
+#: Attribute of scores that says that models were trained on the bags which were scored.
+LEARNT_FROM = "learnt_from"
+_NO_TEST = " learnt from, no test of the map"
 NAMES = {"bag": "bags", "individual": "individuals", "rate": "the true rate"}
 
 
@@ -50,7 +53,8 @@ def table(
         that were not asked about this target. Where folds of a model failed, the columns
         ``"units predicted"`` and ``"units scored"`` say how many units it predicted and how many
         all models did, over which alone they are scored; a model that never could be fitted keeps
-        its row, without scores.
+        its row, without scores. The heading says where bags were learnt from, whose scores do not
+        tell which map is nearer to the truth.
 
     Examples
     --------
@@ -78,7 +82,10 @@ def table(
     if (predicted != scored)[frame.index].any():
         frame["units predicted"] = predicted[frame.index].astype(int)
         frame["units scored"] = scored[frame.index].fillna(0).astype(int)
-    frame.index.name, frame.columns.name = "model", f"score of {NAMES[target]}"
+    seen = _NO_TEST if target == "bag" and LEARNT_FROM in result.attrs else ""
+    frame.index.name, frame.columns.name = "model", f"score of {NAMES[target]}{seen}"
+    if seen:
+        frame.attrs[LEARNT_FROM] = result.attrs[LEARNT_FROM]
     return frame
 
 

@@ -184,20 +184,26 @@ def usable_values(
     choose("kind", kind, schema.KINDS)
     values = np.asarray(values, dtype=float)
     kept = np.isfinite(values)
-    if not kept.all():
-        count, first = int((~kept).sum()), labels[~kept][:3].tolist()
-        about = {"code": "value-missing", "where": labels[~kept], "count": count}
+    for gone, code, of, fix in (
+            (np.isnan(values), "value-missing", ("no value", "without a value"), ""),
+            (np.isinf(values), "value-infinite", ("an infinite value", "with an infinite value"),
+             "correct them, as where something was divided by zero, or ")):
+        if not gone.any():
+            continue
+        count, first = int(gone.sum()), labels[gone][:3].tolist()
+        about = {"code": code, "where": labels[gone], "count": count}
+        suppressed = f"; {_SUPPRESSED}" if kind == "count" and not fix else ""
         if treatments.missing_value == "error":
-            refuse(f"{count} {what}s have no value (first: {first})",
-                   f"pass {option('missing_value', 'drop')} to leave them out", **about,
-                   effect=STOPS + (f"; {_SUPPRESSED}" if kind == "count" else ""))
+            refuse(f"{count} {what}s have {of[0]} (first: {first})",
+                   f"{fix}pass {option('missing_value', 'drop')} to leave them out", **about,
+                   effect=STOPS + suppressed)
         if not kept.any():
             raise NothingLeft(f"none of the {kept.size} {what}s has a value; there is nothing to "
                               "learn from: is this the right column?")
         if treatments.missing_value == "drop":
-            effect = "they are not on the map" + (f"; {_SUPPRESSED}" if kind == "count" else "")
-            record.note(f"{count} {what}s without a value were dropped{again and '; '}{again}",
-                        severity=WARNING, **about, effect=effect, fix="fill in their values")
+            record.note(f"{count} {what}s {of[1]} were dropped{again and '; '}{again}",
+                        severity=WARNING, **about, effect=f"they are not on the map{suppressed}",
+                        fix="fill in their values")
     if kind == "continuous":
         return values, kept
     negative = kept & (values < 0)

@@ -23,6 +23,8 @@ _MAPPED = (". Or leave the entries empty, pass {drop}, and map these areas from 
            "--at-polygons, in Python fit.to_dataset(workbench.polygon_places(...))")
 #: Roles of columns that hold what is mapped.
 _OBSERVED = ("value", "trials")
+#: In ``attrs`` of areas: why, in a check, a table of totals could not be joined to them.
+NOT_JOINED = "not_joined"
 _PERCENT = r"-?\d+([.,]\d+)?\s*%"
 
 
@@ -130,8 +132,9 @@ def hint_of(column, areas: bool = True, values: bool = True) -> str:
             ("percent signs", "remove them", text.str.fullmatch(_PERCENT)),
             ("a bound for a number, as suppressed counts and what is below a detection limit do",
              _SUPPRESSED + mapped if values else _BELOW, text.str.fullmatch(_BOUND)),
-            ("decimal commas", "write points, or read the table with pandas.read_csv(FILE, "
-             "decimal=',')", text.str.fullmatch(_COMMAS) & ~thousands),
+            ("decimal commas", "write points, or save the table as CSV with semicolons between "
+             "its columns and no points in its numbers, which is read as it is; in Python "
+             "pandas.read_csv(FILE, decimal=',')", text.str.fullmatch(_COMMAS) & ~thousands),
             ("thousands separators", "remove them", thousands)):
         if which.any():
             others = int(which.sum()) - 1
@@ -173,6 +176,7 @@ def numbers_in(column) -> np.ndarray:
 
 def require_column(areas, name: str, role: str) -> None:
     """Refuse a column that the areas lack, naming those that they have, or have several times."""
+    require(name in areas or NOT_JOINED not in areas.attrs, areas.attrs.get(NOT_JOINED, ""))
     known = [c for c in areas.columns if c != areas.geometry.name]
     require(name in areas, f"the polygons have no column {name!r} for the {role}; "
                            f"{meant([name], known)}they have {known}")

@@ -20,6 +20,7 @@ MADE = "cells_of"           # in attrs of a GeoDataFrame: the grid, by column of
 _NETCDF = (".nc", ".nc4")
 _RASTERS = (*_NETCDF, ".tif", ".tiff", ".vrt", ".asc", ".img", ".grd")
 _POLE = 90.0
+UNREAD = "without polygons there is nothing more to look at"
 _MOST = 250_000             # cells: a grid of areas is coarse
 
 
@@ -136,6 +137,7 @@ def _cells(raster: object, record: Record, wanted: Sequence[str], crs: str | Non
                          crs_argument=argument)
     if not isinstance(opened, Mapping):
         found = _of_bands(found, name, wanted) if only and wanted else found
+    require(bool(found), UNREAD)        # a check has listed why, and would go on without rasters
     first = next(iter(found.values()))
     other = next((one for one, band in found.items() if not same_grid(band, first)), None)
     require(other is None, f"{other!r} lies on another grid than {next(iter(found))!r}; name the "

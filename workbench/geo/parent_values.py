@@ -12,7 +12,8 @@ from workbench.checks import meant, option, package, require
 from workbench.geo.areas import usable_values
 from workbench.geo.attributes import floats, numbers_in
 from workbench.geo.ids import as_text, refuse_two_ways
-from workbench.geo.totals import refuse_repeated, survey_errors, table_with_ids
+from workbench.geo.joining import refuse_repeated, table_with_ids
+from workbench.geo.totals import survey_errors
 from workbench.geo.treatments import CleaningOptions, Record
 
 _ALIKE = 0.005          # relative difference below which nothing is said: late corrections
@@ -65,7 +66,7 @@ def parent_table(fine, larger, parent: str, value: str | None,
     require(value is not None, "give either value (a column known for the small areas) or "
             "parent_values, or a table of totals and the value in it")
     if totals is not None:
-        frame, name = table_with_ids(totals, join, encoding)
+        frame, name = table_with_ids(totals, join, encoding, record)
         refuse_repeated(frame[join], name)
         frame = frame.set_index(join)
         _refuse_two_ways(frame.index.tolist(), fine, parent, f"in {name}", f"table[{join!r}]")

@@ -12,14 +12,15 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import assemble, looked_at
-from workbench.bagging.findings import counted
+from workbench.bagging.findings import counted, part
 from workbench.bagging.tables import as_numbers, numbers_of, require_columns
 from workbench.checks import DataWarning, InputError, choose, option, require, without_warnings
 from workbench.geo.areas import usable_values
 from workbench.geo.attributes import hint_of
+from workbench.geo.joining import TABLE, table_name, table_with_ids
 from workbench.geo.period_weights import changes, mean_weight, weighed, weights_by_period
 from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
-from workbench.geo.totals import survey_errors, table_with_ids
+from workbench.geo.totals import survey_errors
 from workbench.geo.treatments import treatments_from
 
 TIME, HOLE, _AT = "time", "{time}", "@"
@@ -55,16 +56,13 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
     options, record = treatments_from(treatments), given["record"]
     require(given["totals"] is not None, "a column of periods is one of a table with a row for "
             "each area and period; give " + option("totals", "FILE"))
-    frame, name = table_with_ids(given["totals"], given["join"], given["encoding"])
+    frame, name = None, table_name(given["totals"])
     id, value, trials, error = (given[c] for c in ("join", "value", "trials", "standard_error"))
     refuse_of_others(error, given["kind"], given["aggregation"], trials, options.duplicates)
-    require_columns(frame, [given["time"], value, *(c for c in (trials, error) if c)], name)
-    frame = frame.assign(**{PERIOD + _AT: [_text(p) for p in frame[given["time"]]]})
-    periods, at, unit = _periods(frame, given["time"], name)
-    bags = frame[id] + " " + frame[PERIOD + _AT]
-    twice = bags[bags.duplicated()].unique()
-    require(len(twice) == 0, f"{len(twice)} areas have a period twice in {name} (first: "
-            f"{list(twice[:3])}); add them up")
+    with part(TABLE, name):
+        frame, periods, at, unit = _table(given, name)
+    require(frame is not None, f"without the periods of {name} polygons and rasters were not "
+            "looked at; correct the table, and check again")
     covariates, varying = _expanded(given["covariates"], periods)
     weights, weight = None, given["weight"]
     if changes(weight, HOLE):
@@ -120,6 +118,21 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
         made = with_variances(made, errors, error)
     made.attrs |= static.attrs | {"treatments": str(record)}
     return looked_at(made)
+
+
+def _table(given: dict[str, Any], name: str
+           ) -> tuple[pd.DataFrame, list[str], list[float], str]:
+    """A table with a row for each area and period, its periods as text and numbers, their unit."""
+    frame, _ = table_with_ids(given["totals"], given["join"], given["encoding"], given["record"])
+    columns = [given[c] for c in ("time", "value", "trials", "standard_error") if given[c]]
+    require_columns(frame, columns, name)
+    frame = frame.assign(**{PERIOD + _AT: [_text(p) for p in frame[given["time"]]]})
+    periods, at, unit = _periods(frame, given["time"], name)
+    bags = frame[given["join"]] + " " + frame[PERIOD + _AT]
+    twice = bags[bags.duplicated()].unique()
+    require(len(twice) == 0, f"{len(twice)} areas have a period twice in {name} (first: "
+            f"{list(twice[:3])}); add them up")
+    return frame, periods, at, unit
 
 
 def _crossed(static: xr.Dataset, position: np.ndarray, periods: np.ndarray, at: dict[str, float],

@@ -9,6 +9,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import assemble, looked_at
+from workbench.bagging.findings import WARNING, counted
 from workbench.bagging.tables import numbers_of, require_columns
 from workbench.checks import InputError, choose, option, package, require
 from workbench.geo.areas import usable_values
@@ -22,6 +23,8 @@ from workbench.geo.resampling import aligned
 from workbench.geo.shapes import coordinate_units, usable_crs
 from workbench.geo.totals import survey_errors
 from workbench.geo.treatments import CleaningOptions, Record, treatments_from
+
+POINT = "point"             # level of a dataset whose areas are points
 
 
 def bag_points(
@@ -142,6 +145,7 @@ def bag_points(
         matrix = np.full((len(frame), len(columns)), np.nan)
         matrix[kept] = sampled
     count = int(kept.sum())
+    counted(areas=len(frame), bagged=count)
     units = {"units": coordinate_units(crs) if crs else "1"}
     individuals = xr.Dataset(
         {"covariates": ((schema.INDIVIDUAL, schema.COVARIATE), matrix[kept]),
@@ -164,7 +168,7 @@ def bag_points(
     if tested is not None:
         ds = schema.check(ds.assign(trials=(schema.BAG, tested[kept], {"units": "trials"})))
     ds = with_distances(place(ds, crs, y), distance_to, record)
-    ds.attrs |= dict(attrs or {}) | {"treatments": str(record), "level": "point"}
+    ds.attrs |= dict(attrs or {}) | {"treatments": str(record), "level": POINT}
     return looked_at(ds)
 
 
@@ -245,6 +249,11 @@ def _located(x: np.ndarray, y: np.ndarray, crs: str | None, layers: dict, named:
     if crs is not None:
         usable_crs(crs, "points_crs")
     if not layers:
+        if crs is None:
+            record.note(f"the points of {named} have no CRS", severity=WARNING, code="crs-missing",
+                        where=["points"], fix=f"state it with {option('points_crs', 'EPSG:...')}",
+                        effect="distances between them are taken in the units of x and y, and "
+                               "programs cannot lay their map over others")
         return x, y, crs
     require(crs is not None, f"{named} has no CRS; state it with "
             + option("points_crs", "EPSG:..."))

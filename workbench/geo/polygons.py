@@ -16,9 +16,12 @@ from workbench.geo.attributes import label_columns, numeric_column
 from workbench.geo.cell_columns import meant, named_in
 from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.coverage import account, coverage_fractions, covered_by
+from workbench.geo.cut_areas import note_cut
 from workbench.geo.derived import with_derived
+from workbench.geo.grid_areas import UNREAD
 from workbench.geo.grids import CELLS, is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
+from workbench.geo.joining import joined
 from workbench.geo.meeting import onto, without_empty
 from workbench.geo.periods import bag_periods
 from workbench.geo.pixels import pixel_covariates, weight_raster, weighted
@@ -27,12 +30,10 @@ from workbench.geo.resampling import aligned, grid_named, summed
 from workbench.geo.shapes import coordinate_units
 from workbench.geo.spreading import inhabited, spread
 from workbench.geo.standard_errors import refuse_column, refuse_of_others, with_variances
-from workbench.geo.totals import index_by, joined, positives, require_joined, with_trials
+from workbench.geo.totals import index_by, positives, require_joined, with_trials
 from workbench.geo.treatments import treatments_from
 from workbench.geo.windows import extent_of
 from workbench.geo.zero_weight import extents, record_of
-
-UNREAD = "without polygons there is nothing more to look at"
 
 
 def bag_polygons(
@@ -236,12 +237,12 @@ def bag_polygons(
     with part("raster", "distance_to"):
         layers = with_derived(layers, grid, distance_to, None, record)
     areas = onto(areas, grid, options, record)
-
     area, cell, coverage = coverage_fractions(areas, grid)
     outside = account(grid.values, cell, coverage, options, record, is_word(weight),
                       areas.index.to_numpy()[area], grid,
                       None if dropped.empty else covered_by(dropped, grid))
     counted(individuals=cell.size)
+    note_cut(areas, grid, area, cell, coverage, record)
     sizes, given_ids = extents(grid.values, area, cell, coverage, len(areas)), areas.index
     area, cell, coverage = weighted(grid, area, cell, coverage, options, record)
     matrix, whole = pixel_covariates(layers, cell, grid.values.ravel()[cell] * coverage, options,
@@ -258,7 +259,6 @@ def bag_polygons(
         record.note(f"the population of each area, column {people!r}, was spread over its pixels "
                     f"{'evenly' if is_word(weight) else f'in proportion to {grid.name!r}'}")
     counted(bagged=len(areas))
-
     row, column = np.divmod(cell, grid.shape[1])
     transform = grid.rio.transform()
     units = {"units": coordinate_units(grid.rio.crs)}
@@ -288,7 +288,7 @@ def bag_polygons(
     )
     if tested is not None:
         ds = with_trials(ds, areas, tested)
-    if standard_error is not None:
+    if standard_error in areas:             # else a check has listed that it is not there
         ds = with_variances(ds, areas[standard_error], standard_error)
     ds["individual"] = np.arange(cell.size)
     ds.attrs |= dict(attrs or {}) | outside | record_of(sizes, given_ids.isin(areas.index)) | {

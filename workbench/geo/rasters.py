@@ -158,6 +158,8 @@ def _bands(
         names = rasters_in(source, told, record, wanted)
         return [(name, band.assign_attrs(_variable=n)) for n in names
                 for name, band in bands_of(_with_crs_of(source[n], source), n)]
+    require(isinstance(source, str | Path), f"expected a raster, got {type(source).__name__}; give "
+            "an xr.DataArray with x, y and a CRS (.rio.write_crs('EPSG:...')), or a path")
     path = Path(source)
     require(path.exists(), f"there is no raster file {str(path)!r}; check the name and the folder "
                            "you run from")

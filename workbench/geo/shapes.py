@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from workbench.bagging.findings import refuse
@@ -9,6 +11,8 @@ from workbench.checks import InputError, option, package, require
 from workbench.geo.treatments import Record
 
 _FURTHEST = (361.0, 90.5)       # degrees: longitudes run to 180 or to 360; a margin for rounding
+_TURN, _TURNED = 360.0, 720.0   # degrees: how far longitudes of one turn too many reach
+POLYGONS = "the polygons"
 _PLANE = 'LOCAL_CS["local",UNIT["metre",1]]'
 CORRECT_CRS = ("correct it in the file (QGIS: Assign Projection; geopandas: set_crs('EPSG:...', "
                "allow_override=True); rasters: gdal_edit -a_srs EPSG:...)")
@@ -129,16 +133,35 @@ def check_degrees(what: str, crs: object, bounds: np.ndarray) -> None:
     Raises
     ------
     InputError
-        If the CRS is one of longitudes and latitudes and the bounds exceed 360 or 90 degrees.
+        If the CRS is one of longitudes and latitudes and the bounds exceed 360 or 90 degrees: by
+        a whole turn, or as metres do.
     """
     known = package("pyproj", extra="geo").CRS.from_user_input(crs)
     if not known.is_geographic or known.axis_info[0].unit_name != "degree":
         return
     if (np.abs(np.asarray(bounds)) > np.tile(_FURTHEST, 2)).any():
+        left, bottom, right, top = (float(one) for one in bounds)
+        if (max(abs(bottom), abs(top)) <= _FURTHEST[1] and right - left <= _FURTHEST[0]
+                and max(abs(left), abs(right)) <= _TURNED):
+            turn = _TURN * round((left + right) / 2 / _TURN)
+            raise InputError(
+                f"the longitudes of {what}, in {named(crs)}, run from {left:.6g} to {right:.6g}, "
+                f"which are {left - turn:.6g} to {right - turn:.6g} after a turn of 360 degrees; "
+                f"{_turned_back(what, turn, (left - turn, top, right - turn, bottom))}")
         raise InputError(
             f"{what} in {named(crs)}, longitudes and latitudes in degrees, run over "
             f"{extent(bounds)}, which look like metres: the stated CRS is wrong; {CORRECT_CRS}"
         )
+
+
+def _turned_back(what: str, turn: float, corners: tuple[float, float, float, float]) -> str:
+    """How to write longitudes anew that lie a turn too far; corners are those of the result."""
+    told = f"{'take 360 off' if turn > 0 else 'add 360 to'} the longitudes of {what}"
+    if what == POLYGONS:
+        return (f"{told}: areas.assign(geometry=areas.translate({-turn:.0f})), or in QGIS "
+                f"Translate by {-turn:.0f} along x")
+    return (f"{told}: ds.assign_coords(lon=ds.lon {'-' if turn > 0 else '+'} {abs(turn):.0f}), or "
+            f"gdal_translate -a_ullr {' '.join(f'{one:.10g}' for one in corners)} OLD.tif NEW.tif")
 
 
 def extent(bounds: np.ndarray) -> str:
@@ -151,6 +174,28 @@ def named(crs: object) -> str:
     """A CRS by its code, or by its name where it has none."""
     known = package("pyproj", extra="geo").CRS.from_user_input(crs)
     return ":".join(known.to_authority() or ()) or known.name
+
+
+def instead_of(kinds: Iterable[str]) -> str:
+    """What to do with shapes that are all points, or all lines; empty for others.
+
+    Parameters
+    ----------
+    kinds : iterable of str
+        Types of geometries, such as "Point" and "3D MultiPoint".
+
+    Returns
+    -------
+    str
+        What follows "try to", without its full stop.
+    """
+    kinds = list(kinds)
+    if kinds and all("Point" in kind for kind in kinds):
+        return "give points as --points, in Python to workbench.bag_points"
+    if kinds and all("Line" in kind for kind in kinds):
+        return ("give polygons, as lines have no area; in QGIS, Polygonize makes areas of lines "
+                "that are their borders")
+    return ""
 
 
 def repaired(areas, record: Record):
@@ -187,7 +232,7 @@ def repaired(areas, record: Record):
                f"(first: row {broken[:1].tolist()})", "draw these polygons again or remove these "
                "rows", code="shape-broken", where=_rows(areas, broken), count=broken.size)
         areas = areas.drop(index=areas.index[broken])
-    check_degrees("the polygons", areas.crs, areas.total_bounds)
+    check_degrees(POLYGONS, areas.crs, areas.total_bounds)
     invalid = ~areas.geometry.is_valid
     if invalid.any():
         areas.geometry = areas.geometry.make_valid()
@@ -197,7 +242,8 @@ def repaired(areas, record: Record):
     flat = shapely.area(shapes) <= 0
     if flat.any():
         refuse(f"{int(flat.sum())} geometries have no area (first: row "
-               f"{np.flatnonzero(flat)[:1].tolist()})", "areas must be polygons",
+               f"{np.flatnonzero(flat)[:1].tolist()})",
+               flat.all() and instead_of(areas.geometry.geom_type) or "areas must be polygons",
                code="shape-flat", where=_rows(areas, flat), count=int(flat.sum()))
         areas, shapes = areas[~flat], shapes[~flat]
     mixed = np.flatnonzero(shapely.get_type_id(shapes) == shapely.GeometryType.GEOMETRYCOLLECTION)

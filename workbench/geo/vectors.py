@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from workbench.checks import InputError, choose, option, package, reading, require, unreadable
+from workbench.geo.shapes import instead_of
 from workbench.geo.treatments import Record
 
 _POLYGONAL = ("Polygon", "Surface", "Unknown", "Geometry")
@@ -75,8 +76,9 @@ def _choose(path: Path, layers: dict[str, str | None], layer: str | None) -> str
         return chosen
     polygonal = [n for n, kind in layers.items() if kind and any(p in kind for p in _POLYGONAL)]
     if not polygonal:
+        other = instead_of(kind or "" for kind in layers.values())
         raise unreadable(path, "polygons", f"it holds no polygons ({_listed(layers)})",
-                         _remedy(path))
+                         f"to {other}" if other else _remedy(path))
     if len(polygonal) > 1:
         raise InputError(
             f"{str(path)!r} has {len(polygonal)} layers of polygons: {', '.join(polygonal)}; pass "

@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 
 import numpy as np
-import torch
 import xarray as xr
 
 from workbench.checks import choose, require
 from workbench.gp.models.keeping import Kept
 from workbench.gp.models.vbagg.mixture import MixtureFit
 from workbench.gp.optimisation.training import History
+from workbench.labelled.about_values import about_values
 from workbench.labelled.card import card_of
 from workbench.labelled.fit import Fit
 from workbench.labelled.saving import options_of
@@ -21,24 +21,6 @@ from workbench.labelled.summary import ASSUMED
 from workbench.labelled.verdict import covered_share, standing
 from workbench.labelled.weighing import GIVEN
 
-# Why values that are no counts have the link that they have.
-_LINKS = {
-    "exp": "link: exp, as the areas' values are positive and clearly nearer to log-normal than to "
-           "normal; whatever a rate depends on changes it by a factor",
-    "identity": "link: identity, as the areas' values are not clearly nearer to log-normal than to "
-                "normal; whatever a rate depends on adds to it",
-}
-_BELOW = "intervals may reach below zero, which none of the areas' values does"
-_INDIVIDUALS = (
-    "individuals: means do not tell how much they differ, and the width of their intervals rests "
-    "on it; the std of what each has of its own is taken as {:.3g} on the link's scale, from what "
-    "areas differ by from those about them and beside a smooth map. Of what the map leaves of an "
-    "area's value half at most is taken for theirs, as the rest may be an error, of which standard "
-    "errors would say more")
-_OF_COUNTS = (
-    "individuals: totals tell little of how much they differ inside areas beyond what the rate "
-    "depends on, and the width of their intervals rests on it; the std of what each has of its own "
-    "is {:.2g} on the log scale, under a prior that {}expects no more than {:.2g} (95 %)")
 _WORTH = 0.05           # weight from which a candidate is worth a word
 
 
@@ -201,9 +183,8 @@ class AutoFit(Fit):
             lines += ["", f"recovery error: {self.recovery['error'].attrs['long_name']}; the "
                       "mixture's is on the areas that its weights were chosen on"]
         lines += ["", self.verdict]
-        options = next(iter(self.candidates.values())).model.options
         if self.verdict != GIVEN:
-            lines += self._about_values(options)
+            lines += about_values(self)
         if self.outside_share > 0:
             lines += ["", f"extrapolation: {self.outside_share:.1%} of the individuals lie outside "
                       "the range of area means in some covariate that a candidate of some weight "
@@ -213,35 +194,6 @@ class AutoFit(Fit):
         if self.notes:
             lines += ["", *("note: " + note for note in self.notes)]
         return "\n".join(lines)
-
-    def _about_values(self, options) -> list[str]:
-        """Which link the values have, and what individuals are taken to differ by."""
-        lines, taken = [], options.hyperparameters.get("nugget.std")
-        state = next(iter(self.candidates.values())).inner.state
-        if options.link in _LINKS:
-            lines += ["", _LINKS[options.link]]
-            if options.link == "identity" and bool((state.given.targets.value >= 0).all()):
-                lines[-1] += "; " + _BELOW
-        if taken is not None and np.isclose(taken, self._nugget()):
-            lines += ["", _INDIVIDUALS.format(taken)]
-        elif "nugget.std" in state.hyperparameters and state.link.name == "exp" and (
-                state.given.kind, state.given.aggregation) == ("count", "sum"):
-            items = {name: fit.inner.state.hyperparameters["nugget.std"]
-                     for name, fit in self.candidates.items()}
-            learnt = sum(self.inner.weight_of[name] * float(item.natural.detach())
-                         for name, item in items.items())
-            why = ("goes by what areas differ by from those about them, as there are no "
-                   "covariates, and ") if "nugget.std" in options.priors else ""
-            most = items.popitem()[1].prior.quantile(torch.tensor(0.95))
-            lines += ["", _OF_COUNTS.format(learnt, why, float(most))]
-        return lines
-
-    def _nugget(self) -> float:
-        """The nugget's std that all candidates are at; nan without one, or if they differ."""
-        items = [fit.inner.state.hyperparameters for fit in self.candidates.values()]
-        found = [float(item["nugget.std"].natural.detach()) if "nugget.std" in item else np.nan
-                 for item in items]
-        return found[0] if np.allclose(found, found[0]) else np.nan
 
     def _card(self) -> dict:
         """Its own, with the cards, weights and recovery errors of its candidates.

@@ -22,7 +22,7 @@ from workbench.evaluation.folding import folds, subset
 from workbench.evaluation.recovery.draws import Recovery
 from workbench.evaluation.stacking import cross_scores, stack
 from workbench.evaluation.tasks import Task, attempt, fitted, outcomes
-from workbench.labelled.verdict import COVERAGE, MIXTURE, mixed
+from workbench.labelled.verdict import COVERAGE, MAP_SCORE, MIXTURE, SQUARES, mixed
 from workbench.schema import BAG
 
 HOW = "Predicting areas that were held out"
@@ -121,7 +121,7 @@ class HeldOut:
             {"error": (("model", "grouping"), grid(errors), {"long_name": _WHAT}),
              "deviance": (("model", "grouping"), grid(squares)),
              COVERAGE: (("model", "grouping"), grid(inside)), **found},
-            {"model": order, "simple": simple}, {"how": HOW})
+            {"model": order, "simple": simple}, {"how": HOW, MAP_SCORE: SQUARES})
 
     def _shared(self, names: list[str]) -> tuple[list[str], np.ndarray]:
         done = {name: np.isfinite(self.draws[name]).all(0) for name in names}

@@ -18,8 +18,12 @@ _LAST: ContextVar[dict[str, Converted] | None] = ContextVar("last", default=None
 def converted_once() -> Iterator[None]:
     """Inside, calls one after another on one and the same dataset check and convert it once.
 
-    The dataset must stay as it is meanwhile; only the last one is kept.
+    The dataset must stay as it is meanwhile; only the last one is kept. Inside another it changes
+    nothing.
     """
+    if _LAST.get() is not None:
+        yield
+        return
     token = _LAST.set({})
     try:
         yield

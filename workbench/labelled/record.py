@@ -16,7 +16,7 @@ from workbench.gp.data.bags import Bags
 from workbench.labelled.card import CARD, card_of
 from workbench.labelled.identity import data_hash
 from workbench.labelled.once import converted
-from workbench.labelled.predictive import labelled
+from workbench.labelled.predictive import coords_of, labelled
 from workbench.labelled.saving import save_fit
 from workbench.labelled.source import Converted, TrainingBags
 from workbench.labelled.summary import summarise_fit
@@ -231,6 +231,22 @@ class FitRecord:
             f"got {', '.join(columns.names)}; pass the same covariates in the same order",
         )
         return data
+
+    def learnt_from(self, ds: xr.Dataset) -> xr.DataArray:
+        """Which bags of a dataset this was fitted to, whose values therefore are no test of it.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            As of `Fit.latent`.
+
+        Returns
+        -------
+        xr.DataArray (bag,)
+            True where name, value, inputs and weights are those of a bag that it was fitted to.
+        """
+        data = self._data(ds)
+        return labelled(self._trained(data) >= 0, ("bag",), coords_of(data.ds, "bag"), {})
 
     def _bags(self, data: Converted) -> Bags:
         """Its bags as this fit's model sees them."""

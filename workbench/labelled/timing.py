@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
 
 import torch
 import xarray as xr
 
 from workbench import schema
 from workbench.gp.data.bags import Source
-from workbench.gp.fields.averages import points_of
 from workbench.gp.fields.geometry import MOST_PAIRS
 from workbench.gp.inference.parts import ENTRIES, in_parts, seen_in_learning
+from workbench.gp.inference.trainers import closed_form
 from workbench.gp.models.vbagg.design import learns_on_clusters
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import MOST_FEATURES, VariationalState
@@ -28,7 +27,7 @@ _KEPT = 2.3             # of all, where a part of them is worked on at a time
 _PAIRS, _BAG, _COLUMN = 1.2, 11_000, 5      # pairs inside bags; of each bag; of each covariate
 _GRAMS = 2.3             # pairs of features of each bag, under the square link
 _SQUARE = 40            # pairs of features
-_POINTS = 2.9           # pairs of points that areas are averaged over, with individuals and others
+_ROWS = 4               # features of areas, which is what Normal values are learnt from
 _FIXED = 2e7            # bytes of whatever else
 
 
@@ -38,7 +37,7 @@ def evaluation_seconds(model, source: Source) -> float:
 
 
 def evaluation_cost(model, source: Source) -> tuple[float, VariationalState]:
-    """Seconds of one evaluation of the objective, with its gradient in q, and what was evaluated.
+    """Seconds of one evaluation of the objective, with its gradients, and what was evaluated.
 
     Parameters
     ----------
@@ -48,6 +47,13 @@ def evaluation_cost(model, source: Source) -> tuple[float, VariationalState]:
         What it would be fitted to.
     """
     state = VariationalState(model, source)
+    if _closed(state):
+        closed_form(state)
+        started = time.perf_counter()
+        value = closed_form(state)
+        if value.requires_grad:
+            value.backward()
+        return time.perf_counter() - started, state
     seen = seen_in_learning(state).detach()
     mean, covariance = (part.requires_grad_() for part in state.narrow())
     state.objective(seen, mean, covariance).backward()      # what is loaded once is not counted
@@ -69,23 +75,31 @@ def cost(model, ds: xr.Dataset) -> tuple[float, float] | None:
     """
     bags = ds.sizes["bag"]
     if hasattr(model, "estimate"):
-        return model.estimate(ds), auto_bytes(ds)
+        linear = all(one.options.link == "identity" for one in model.candidates(ds).values())
+        return model.estimate(ds), auto_bytes(ds, linear)
     if hasattr(model.torch_model, "cost"):
         return model._inner.cost(to_source(ds).bags)
     if not issubclass(model.torch_model, VBAgg):
         return None
     seconds, state = evaluation_cost(model._inner, to_source(ds))
     learning, whole = state.learning, state.geometry
-    points = [len(one.bags.x) for one in state.field.averaging if one is not None]
     return _EVALUATIONS * seconds, _bytes(
         len(whole.x), whole.x.shape[1], len(state.field.q_mean), bags,
         None if learning is whole else len(learning.x), _pairs(learning.operator.bags.sizes),
         whole.x.element_size(), in_parts(state), int(learning.operator.bags.sizes.max()),
-        state.link.name == "square", points)
+        state.link.name == "square", _closed(state))
 
 
-def auto_bytes(ds: xr.Dataset) -> float:
-    """Roughly how many bytes the largest candidate of `workbench.Auto` takes: two smooth terms."""
+def _closed(state: VariationalState) -> bool:
+    """Whether learning needs features of areas alone: q has a closed form."""
+    return state.likelihood.has_noise and state.link.linear
+
+
+def auto_bytes(ds: xr.Dataset, linear: bool = False) -> float:
+    """Roughly how many bytes the largest candidate of `workbench.Auto` takes: two smooth terms.
+
+    ``linear``: its candidates are those of Normal values under the identity link.
+    """
     individuals, columns = ds["covariates"].shape
     sizes = torch.bincount(torch.as_tensor(ds["membership"].values))
     options, inducing = VBAgg().options, inducing_of(ds)
@@ -95,9 +109,7 @@ def auto_bytes(ds: xr.Dataset) -> float:
     trials, counted = "trials" in ds, schema.counts_add_up(ds)
     return _bytes(individuals, columns + 2, 2 * inducing, len(sizes),
                   learnt if large else None, _pairs(clusters if large else sizes), 8,
-                  counted and not trials, int((clusters if large else sizes).max()),
-                  points=[points_of(inducing, len(sizes), individuals, learnt,
-                                    not (counted or trials))] * 2)
+                  counted and not trials, int((clusters if large else sizes).max()), closed=linear)
 
 
 def _pairs(sizes: torch.Tensor) -> float:
@@ -107,7 +119,7 @@ def _pairs(sizes: torch.Tensor) -> float:
 
 def _bytes(individuals: int, columns: int, features: int, bags: int, clusters: int | None,
            pairs: float, size: int, parts: bool, largest: int, square: bool = False,
-           points: Sequence[int] = ()) -> float:
+           closed: bool = False) -> float:
     """Most bytes that a fit and its map hold at once, beside the packages and the data."""
     seen = min(individuals * features, MOST_FEATURES)
     learnt = seen if clusters is None else clusters * features
@@ -115,10 +127,12 @@ def _bytes(individuals: int, columns: int, features: int, bags: int, clusters: i
     # A run has one bag at least, however large.
     run = min(max(learnt / count, largest * features), learnt)
     held = (_WHOLE if clusters is None else _CLUSTERS) * run + _KEPT * learnt * (count > 1)
-    held += _POINTS * sum(n * (run / features + n) for n in points)
     held = max(held, _MAP * seen) if clusters is None else held + _MAP * seen
+    held += _BAG * bags / count
+    if closed:
+        held = _ROWS * bags * features + _MAP * seen
     held += _GRAMS * bags / count * features**2 * square + _SQUARE * features**2
-    held += _PAIRS * pairs + _BAG * bags / count + _COLUMN * individuals * columns
+    held += _PAIRS * pairs + _COLUMN * individuals * columns
     return _FIXED + size * held
 
 

@@ -14,11 +14,13 @@ from workbench.evaluation.evidence import (
     Standing,
     standing_of,
 )
-from workbench.schema import counts_add_up
+from workbench.schema import aggregation, counts_add_up
 
 MIXTURE = "auto (mixture)"
 HOW = "Recovering the known areas from merged ones"
 COVERAGE = "coverage_95"
+# What the variable ``deviance`` is of values that are no counts, and the attribute that says so.
+MAP_SCORE, SQUARES = "map_score", "squared error"
 
 
 def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, seed: int
@@ -52,8 +54,8 @@ def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, see
             errors.append({name: (*parts[:2], group) for name, parts in scores.items()})
     order = [*names, MIXTURE]
     grid = np.array([[row.get(name, 3 * (np.nan,)) for row in rows] for name in order])
-    what = ("mean CRPS of square roots of counts, areas predicted from totals of merged areas"
-            if counts else "mean CRPS, areas predicted from means of merged areas")
+    merged = f"areas predicted from {'means' if aggregation(ds) == 'mean' else 'totals'} of merged"
+    what = f"mean CRPS{' of square roots of counts' if counts else ''}, {merged} areas"
     simple = [name for name in names if name not in weights]
     by_error, by_deviance = ({name: difference(errors, name, which) for name in simple}
                              for which in (0, 1))
@@ -69,7 +71,7 @@ def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, see
                                  {"long_name": "the same of the maps alone"}),
          "deviance_difference_error": ("simple", [by_deviance[n][1] for n in simple])},
         coords={"model": order, "simple": simple},
-        attrs={"how": HOW})
+        attrs={"how": HOW} | ({} if counts else {MAP_SCORE: SQUARES}))
 
 
 def mixed(draws: dict[str, np.ndarray], weights: dict[str, float], seed: int) -> np.ndarray:
@@ -139,7 +141,6 @@ def verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
         parts.append(f"the {name} {mean} (difference {figure(gap, 2, '+')}, "
                      f"standard error {figure(error, 2)})")
     stands = standing(recovery)
-    unsure = [*stands.unsure, *(_alone(recovery, name) for name in stands.alone)]
     text = (f"{recovery.attrs.get('how', HOW)} the mixture has an error of "
             f"{_mean(recovery, MIXTURE, 'error'):.3g}")
     text += "".join(f", {part}" for part in parts) + "."
@@ -149,10 +150,10 @@ def verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
     elif stands.tied:
         text += (f" That is no better than the {' and the '.join(stands.tied)} (difference within "
                  f"{SURE:g} standard errors): compare the maps with wb.compare.")
-    elif unsure:
-        text += (f" That is not clearly better than the {' and the '.join(unsure)}, by the "
-                 f"{SURE:g} standard errors asked here: a simple map may be as good or better "
-                 "inside the areas; compare them with wb.compare.")
+    elif stands.unsure or stands.alone:
+        text += (f" That is {_not_sure(recovery, stands)}, by the {SURE:g} standard errors asked "
+                 "here: a simple map may be as good or better inside the areas; compare them with "
+                 "wb.compare.")
     elif areas < FEW:
         text += (f" {areas} areas make a weak test: a simple map may be as good or better inside "
                  "them; compare them with wb.compare.")
@@ -186,10 +187,22 @@ def standing(recovery: xr.Dataset) -> Standing:
         {name: (-gap, error) for name, (gap, error) in alone.items()}))
 
 
-def _alone(recovery: xr.Dataset, name: str) -> str:
-    gap, error = _gap(recovery, name, "deviance_difference")
-    return (f"{name} (by the maps alone, without their intervals: difference of deviance "
-            f"{figure(gap, 2, '+')}, standard error {figure(error, 2)})")
+def _not_sure(recovery: xr.Dataset, stands: Standing) -> str:
+    """Which simple maps the mixture does not surely beat, and by which of the two scores."""
+    said = []
+    if stands.unsure:
+        said.append(f"not clearly better than the {' and the '.join(stands.unsure)}")
+    if stands.alone:
+        gaps = {name: _gap(recovery, name, "deviance_difference") for name in stands.alone}
+        shown = "; ".join((f"{name}: " if len(gaps) > 1 else "") + (
+            f"difference {figure(gap, 2, '+')}, standard error {figure(error, 2)}")
+            for name, (gap, error) in gaps.items())
+        surely = "surely " if any(gap < 0 for gap, _ in gaps.values()) else ""
+        score = recovery.attrs.get(MAP_SCORE, "deviance")
+        said.append(f"clearly better than the {' and the '.join(stands.alone)} in this error, but "
+                    f"not {surely}in the {score} of the maps alone, without their intervals "
+                    f"({shown})")
+    return ", and ".join(said)
 
 
 def _scored(recovery: xr.Dataset) -> list[str]:

@@ -9,15 +9,19 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError, without_warnings
-from workbench.evaluation.evidence import FLAT_MAP
+from workbench.evaluation.evidence import FLAT_MAP, FLAT_RATE
 from workbench.labelled.candidates import Effort
 from workbench.labelled.held_out import hold_out
 from workbench.labelled.verdict import scored, verdict
-from workbench.schema import BAG, INDIVIDUAL
+from workbench.schema import BAG, INDIVIDUAL, aggregation
 
 GIVEN = "weights were given"           # the verdict on a mixture whose weights the user chose
 _SAMPLES, _BUDGET = 400, 20_000_000     # joint draws of areas, and of individuals at once
 _PRIOR = 5.0            # groups that the weights of all that is plausible are worth
+# Of 8 simulated countries of each number of areas: 78 to 86 % in up to 7, 93 % in 8, 95 % in 9.
+_VERY_FEW = 7
+_NARROW = (" With so few areas intervals are likely too narrow: in simulations of counts 95 % "
+           "intervals covered about 80 % of the true rates.")
 _LEAST = 0.02           # weights below are none: a bad model's long tails would show in any sd
 
 
@@ -50,7 +54,8 @@ class Weighing:
     untested: bool = False
 
 
-def equal_weights(names: list[str], why: str = "the candidates were not tested") -> Weighing:
+def equal_weights(names: list[str], why: str = "the candidates were not tested", also: str = ""
+                  ) -> Weighing:
     """All candidates alike, but for the flat one, which weighs as much as the others together.
 
     What cannot be tested should not be far from the simple map.
@@ -62,7 +67,7 @@ def equal_weights(names: list[str], why: str = "the candidates were not tested")
     return Weighing({name: share / total for name, share in alike.items()}, None,
                     f"The candidates were not tested: {why}. The flat one weighs as much as the "
                     "others together; a simple map may be as good or better: compare them with "
-                    "wb.compare.", (), untested=True)
+                    f"wb.compare.{also}", (), untested=True)
 
 
 def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: int, workers: int,
@@ -94,7 +99,8 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
         return equal_weights(names, "there are neither covariates nor coordinates")
     if areas < FEWEST_AREAS:
         return equal_weights(names, f"{areas} area{'s are' if areas != 1 else ' is'} too few to "
-                             "merge some and recover them; nothing tells which of them is right")
+                             "merge some and recover them; nothing tells which of them is right",
+                             _NARROW if areas <= _VERY_FEW else "")
     if "trials" not in ds and fewest_groups(ds) >= areas:
         return equal_weights(names, "there is one area in each period, so that none can be merged "
                              "with a neighbour and recovered")
@@ -139,7 +145,8 @@ def _recovered(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, opt
     tested = dict(models) if values is None else {
         name: AsFitted(model, values[name]) for name, model in models.items()}
     # What a map of values that are no counts has to beat is that all areas are alike.
-    alike = {FLAT_MAP: tested["flat"]} if "flat" in tested else {}
+    name = FLAT_RATE if aggregation(ds) == "sum" else FLAT_MAP
+    alike = {name: tested["flat"]} if "flat" in tested else {}
     everyone = tested | (simple_maps(ds) or alike)
     recovered = recover_draws(everyone, ds, groups, **options)
     try:

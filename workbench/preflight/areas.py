@@ -15,6 +15,7 @@ from workbench.bagging.tables import read_table
 from workbench.bagging.warping import on_own_grid, reprojected
 from workbench.checks import choose, option, package, require
 from workbench.geo.grids import MOST_CELLS
+from workbench.geo.points import POINT
 
 SMALL = 2.0                 # pixels below which an area has no inside
 _MANY = 0.1                 # share of small areas that is worth a warning
@@ -23,7 +24,7 @@ _NARROW = 0.9               # a degree of longitude beside one of latitude, 25°
 
 
 def small(ds: xr.Dataset) -> list[Finding]:
-    """Areas of one pixel, or of less than one, and areas of one individual.
+    """Areas of one pixel, or of less than one, and areas of one individual that are no points.
 
     Parameters
     ----------
@@ -46,6 +47,8 @@ def small(ds: xr.Dataset) -> list[Finding]:
         if on_own_grid(ds):
             side = min(2 * max(ds.attrs["grid_shape"]), MOST_CELLS)
             fix = f"take smaller pixels by {option('grid_size', side)}"
+    elif ds.attrs.get("level") == POINT and (count == 1).all():
+        return []                   # as points are
     else:
         kinds = (("one-individual", count == 1, "of one individual"),)
         fix = "take individuals of a finer level"

@@ -13,6 +13,7 @@ from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding, Listing, l
 from workbench.bagging.sanity import odd
 from workbench.checks import InputError, WorkbenchWarning, one_way, recorded_warnings, require
 from workbench.geo.coverage import about_outside
+from workbench.geo.joining import TABLE
 from workbench.preflight import areas as of_areas
 from workbench.preflight import covariates as of_covariates
 from workbench.preflight.cost import estimate
@@ -140,6 +141,8 @@ def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None
             with part("dataset"):
                 schema.check(ds, valued=False)
                 totals = totals_of(ds, found.counted)
+                if _unknown(found):
+                    totals = totals.drop(index="value", errors="ignore")
                 _look(ds, found, parents, parent_label)
                 estimates = _estimate(ds, found, model, folds, workers, fold_model)
                 for code, look in (looks or {}).items():
@@ -185,10 +188,15 @@ def _look(ds: xr.Dataset, found: Listing, parents: object, parent_label: str | N
         with part("check"):
             for finding in look():
                 found.add(finding)
-    if "value" in ds:
+    if "value" in ds and not _unknown(found):
         # By the column: where that could not be used, zeros are in its place, which is no finding.
         with part("value", ds["value"].attrs.get("long_name", "value")):
             schema.check_learnable(ds)
+
+
+def _unknown(found: Listing) -> bool:
+    """Whether no value is known, as their table could not be used: zeros are in its place."""
+    return any(one.severity == ERROR and one.code == TABLE for one in found)
 
 
 def _estimate(ds: xr.Dataset, found: Listing, model: object, folds: int, workers: int,

@@ -104,18 +104,6 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
     return x, SegmentMean(Bags(x, membership, weight, int(membership[-1]) + 1, bags.columns))
 
 
-def points_of(count: int, areas: int, individuals: int, learnt: int, exact: bool) -> int:
-    """Most points of so many averages, of so many individuals, and so many that are learnt on."""
-    count = min(count, areas) if exact else count
-    each = _each_point(individuals, count, exact)
-    most = _most_averages(learnt, count, exact and count == areas)
-    if each is None:
-        return individuals
-    if 2 * most < count:
-        return 0
-    return min(each * count, max(_MOST // learnt, _POINTS * min(count, most)))
-
-
 def _most_averages(learnt: int, wanted: int, every: bool) -> int:
     """Most averages of five points that as many as are learnt on allow for.
 

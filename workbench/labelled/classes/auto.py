@@ -53,8 +53,8 @@ class Auto(LabelledModel):
     the mixture there (stacking), shrunk, the more the fewer the areas, towards equal weights of all
     that are not certainly worse than the best; a weight below 2 % is set to zero. Two simple maps,
     fitted to the merged totals alone, stand beside it: the population split and a GLM on
-    the totals; beside means and other values that are no counts, a flat map. The fit warns where
-    one of them recovers the areas better. Positives out of trials,
+    the totals; beside means a flat map, beside totals that are no counts a flat rate. The fit
+    warns where one of them recovers the areas better. Positives out of trials,
     which cannot be drawn given those of their union, are predicted by candidates learnt anew
     without some of the areas, in turns, beside one share for all of them. Known variances of means
     (``noise_variance``) are used, and beside them one variance of what areas differ by is learnt.
@@ -134,11 +134,12 @@ class Auto(LabelledModel):
         effort = effort_named(self.options.effort)
         chosen, workers = candidates_for(ds, effort), self._workers(ds)
         if progress:
-            from workbench.labelled.timing import auto_bytes, duration
+            from workbench.labelled.timing import cost, duration
 
+            seconds, size = cost(self, ds)
             told = (f"auto: {len(chosen)} models on {workers} "
                     f"{'process' if workers == 1 else 'processes'}, about "
-                    f"{duration(self.estimate(ds))} and {workers * auto_bytes(ds) / 2**30:.1f} GiB")
+                    f"{duration(seconds)} and {workers * size / 2**30:.1f} GiB")
             print(told, file=sys.stderr)
         fits, notes, cancelled = fit_candidates(
             self._models(data, chosen, effort), data, workers, bool(effort.average), progress,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from workbench.evaluation import judgement_words as words
-from workbench.evaluation.evidence import FLAT_MAP, SPLIT, Evidence, surely
+from workbench.evaluation.evidence import FLAT_MAP, FLAT_RATE, SPLIT, Evidence, surely
 from workbench.plots import ColourScale, colour_scale
 from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.scenes import Scene
@@ -52,7 +52,7 @@ def scale(scene: Scene, stretched: np.ndarray | None = None) -> ColourScale:
 def sentence(found: Evidence) -> str:
     """Who wins, the map or the split, with the numbers that the verdict rests on.
 
-    Beside values whose split has no score stands the flat map.
+    Beside values whose split has no score stands the flat map or rate.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def sentence(found: Evidence) -> str:
     str
         One sentence for who wins, one for the numbers.
     """
-    rival = next((one for one in (SPLIT, FLAT_MAP) if one in found.rivals), SPLIT)
+    rival = next((one for one in (SPLIT, FLAT_MAP, FLAT_RATE) if one in found.rivals), SPLIT)
     theirs, error = found.rivals.get(rival, (np.nan, np.nan))
     if not np.isfinite(theirs) or not np.isfinite(found.ours):
         return labels.not_compared(rival)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 _KINDS = {
-    "another-turn": "Longitudes in another range", "antimeridian": "Areas across 180 degrees",
+    "amounts": "Amounts instead of counts", "another-turn": "Longitudes in another range",
+    "antimeridian": "Areas across 180 degrees",
     "apart": "Areas and rasters do not overlap", "area-empty": "Areas without population",
+    "area-cut": "Areas beyond the raster", "area-without-weight": "Areas mostly without population",
     "check": "The check", "count-above-weight": "Totals above the population",
     "dataset": "The data", "input": "The input", "rates": "Rates instead of totals",
     "thousands": "Totals that may be in thousands", "truth-values": "Yes or no instead of totals",
@@ -26,12 +28,14 @@ _KINDS = {
     "overlap": "Areas that overlap", "own-grid": "Grid of the map",
     "parent-missing": "Places without an area", "parent-total": "Totals that do not add up",
     "parent-unmatched": "Places of unknown areas", "polygons": "Areas", "raster": "Raster",
+    "row-missing": "Areas without a row", "row-unknown": "Rows without an area",
     "shape-broken": "Broken outlines", "shape-empty": "Areas without outlines",
     "shape-flat": "Outlines of zero area", "shape-invalid": "Outlines that cross themselves",
     "shape-mixed": "Points or lines among outlines", "time": "Time of a fit",
-    "treated": "How the files were read", "value": "Totals",
+    "table": "Table of totals", "treated": "How the files were read", "value": "Totals",
     "value-alone": "One total unlike the others", "value-fractional": "Totals with fractions",
-    "value-missing": "Totals are missing", "value-negative": "Totals below zero",
+    "value-infinite": "Totals without bound", "value-missing": "Totals are missing",
+    "value-negative": "Totals below zero",
     "warning": "Something to look at", "weight-missing": "Pixels without a population",
     "weight-negative": "Population below zero", "weight-zero": "Places where nobody lives",
 }

@@ -1,0 +1,147 @@
+"""A table of values joined to areas by id: what is read, and what has no partner."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from workbench.bagging.findings import part, refuse
+from workbench.bagging.tables import read_table, require_columns
+from workbench.checks import InputError, option, require
+from workbench.geo.attributes import NOT_JOINED
+from workbench.geo.ids import plain, refuse_two_ways
+from workbench.geo.table_texts import time_column, with_decimal_points
+from workbench.geo.treatments import CleaningOptions, Record
+
+TABLE = "table"     # code of an error for which no value of a table of totals is known
+
+
+def joined(areas, totals: object, join: str | None, encoding: str | None,
+           options: CleaningOptions, record: Record):
+    """Areas with the columns of a table, row by row of equal id.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        Indexed by id, as text.
+    totals : DataFrame, str or Path
+        One row per area; a CSV or Parquet file.
+    join : str
+        Column of the table with the areas' ids.
+    encoding : str, optional
+        Of a CSV file that is not UTF-8.
+    options : CleaningOptions
+        ``missing_value`` says what to do with areas without a row, ``empty`` with rows without an
+        area.
+    record : Record
+        Receives what was joined, and what was left out.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame
+        All areas. A column that both have is the table's. Of a check that found the table to be of
+        no use the areas alone, with the reason in ``attrs``.
+
+    Raises
+    ------
+    InputError
+        If ids are missing or repeat, are written in two ways, or have no partner.
+    """
+    with part(TABLE, table_name(totals)):
+        try:
+            return _joined(areas, totals, join, encoding, options, record)
+        except InputError as error:
+            areas.attrs[NOT_JOINED] = str(error)
+            raise
+    return areas            # of a check, which has listed why
+
+
+def _joined(areas, totals: object, join: str | None, encoding: str | None,
+            options: CleaningOptions, record: Record):
+    frame, name = table_with_ids(totals, join, encoding, record)
+    ids = frame[join]
+    refuse_repeated(ids, name, time_column(frame, join))
+    key = areas.index
+    if key.str.endswith(".0").all():        # whole numbers that a file holds as fractions
+        key = key.str.removesuffix(".0")
+    _partners(ids, key, name, options, record)
+    columns = frame.set_index(join).reindex(key).set_axis(areas.index)
+    found = int(key.isin(ids).sum())
+    both = [c for c in columns if c in areas.columns and c != areas.geometry.name]
+    if both:
+        record.note(f"columns {', '.join(map(str, both))} were taken from {name}, not from the "
+                    "polygons")
+    require(areas.geometry.name not in columns, f"{name} has a column "
+            f"{areas.geometry.name!r}, which is that of the outlines; rename it")
+    record.note(f"{found} of {len(areas)} areas were joined to {name} by {join!r}")
+    return areas.drop(columns=both).join(columns)
+
+
+def table_with_ids(totals: object, join: str | None, encoding: str | None, record: Record):
+    """A table whose column of ids is text as it was written, with leading zeros, and its name.
+
+    Parameters
+    ----------
+    totals, join, encoding
+        As of `joined`.
+    record : Record
+        Receives that decimal commas were read.
+
+    Returns
+    -------
+    DataFrame
+        No id is missing.
+    str
+        Name for messages.
+    """
+    require(join is not None, "name the column of the table that has the areas' ids: "
+            + option("join", "COLUMN"))
+    name = table_name(totals)
+    frame = read_table(totals, text=[join], encoding=encoding)
+    require_columns(frame, [join], name)
+    frame = with_decimal_points(frame, totals, join, record)
+    absent = frame[join].isna()
+    require(not absent.any(), f"{int(absent.sum())} rows of {name} have no id in column {join!r} "
+            f"(first: row {np.flatnonzero(absent)[:1].tolist()}); fill or remove them")
+    return frame.assign(**{join: frame[join].map(plain)}), name
+
+
+def table_name(totals: object) -> str:
+    """What messages call a table of totals."""
+    return Path(totals).name if isinstance(totals, str | Path) else "the table of totals"
+
+
+def refuse_repeated(ids, name: str, time: str | None = None) -> None:
+    """Refuse ids that have several rows in a table of this name, by periods of a column or not."""
+    twice = ids[ids.duplicated()].unique()
+    periods = "" if time is None else (f", or, as column {time!r} seems to tell periods, map all "
+                                       f"of them by {option('time', time)}")
+    require(len(twice) == 0, f"{len(twice)} ids have several rows in {name} (first: "
+            f"{list(twice[:3])}); add them up, one row per area{periods}")
+
+
+def _partners(ids, areas, name: str, options: CleaningOptions, record: Record) -> None:
+    """Refuse ids of a table without an area, and areas without a row, unless that is allowed."""
+    rowless = [a for a in areas if a not in set(ids)]
+    homeless = [i for i in dict.fromkeys(ids) if i not in set(areas)]
+    if rowless and homeless:
+        refuse_two_ways(homeless, rowless, f"in {name}", "of the polygons", f"table[{ids.name!r}]")
+        require(len(rowless) < len(areas), f"no id of {name} is that of an area: it has "
+                f"{homeless[:3]}, the polygons {rowless[:3]}; choose another column with "
+                f"{option('join')}, or of the polygons with {option('id')}")
+    if homeless and options.empty == "error":
+        refuse(f"{len(homeless)} ids of {name} belong to no area (first: {homeless[:3]})"
+               f"{_as_well(rowless)}", f"correct them, or pass {option('empty', 'drop')} to leave "
+               "these rows out", code="row-unknown", where=[name], count=len(homeless))
+    elif homeless:
+        record.note(f"{len(homeless)} ids of {name} belong to no area, their rows were left out: "
+                    f"{', '.join(homeless[:10])}")
+    if rowless and options.missing_value == "error":
+        refuse(f"{len(rowless)} areas have no row in {name} (first: {rowless[:3]})", "add them, or "
+               f"pass {option('missing_value', 'drop')} to leave these areas out",
+               code="row-missing", where=[name, *rowless], count=len(rowless))
+
+
+def _as_well(rowless: list[str]) -> str:
+    return f", and {len(rowless)} areas have no row (first: {rowless[:3]})" if rowless else ""
