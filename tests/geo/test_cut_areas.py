@@ -57,6 +57,13 @@ def test_areas_beyond_the_raster_are_named_with_their_shares(areas, height, peop
 
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.DataWarning")
+def test_of_means_it_is_the_mean_that_is_taken_for_that_of_a_part(areas, height, people):
+    cut = found(areas.assign(cases=areas["cases"] / 7), height, people.isel(x=slice(0, 16)),
+                "cases", id="id", aggregation="mean")["area-cut"]
+    assert cut.effect == "their mean is taken for that of the part that the raster covers"
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.DataWarning")
 def test_so_are_those_of_a_grid_of_covariates(areas, height):
     cut = found(areas, height.isel(y=slice(1, None)), "uniform", "cases", id="id")["area-cut"]
     assert cut.count == 4 and "20%" in cut.what

@@ -332,6 +332,8 @@ def test_dates_are_no_values_of_cells():
     (365.0, "EPSG:4326", "are 4.95 to 5.55 after a turn of 360 degrees; take 360 off the longitudes"
                          " of raster 'temperature'"),
     (-365.0, "EPSG:4326", "after a turn of 360 degrees; add 360 to the longitudes"),
+    (545.0, "EPSG:4326", "after 2 turns of 360 degrees; take 720 off the longitudes"),
+    (100.0, "EPSG:4326", "from 69.95 to 430.55, further than the globe goes around"),
     (4e5, "EPSG:4326", "which look like metres: the stated CRS is wrong"),
 ])
 def test_coordinates_that_are_not_those_of_the_crs_are_explained_in_a_check(
@@ -340,6 +342,8 @@ def test_coordinates_that_are_not_those_of_the_crs_are_explained_in_a_check(
     raster = raster.assign_coords(x=longitudes + 0.1 * np.arange(6), y=50 - 0.1 * np.arange(6))
     if longitudes == 4e5:
         raster = coarse().drop_vars("spatial_ref")
+    if longitudes == 100.0:
+        raster = raster.assign_coords(x=100 + 60.1 * np.arange(6))
     path = tmp_path / "temperature.tif"
     raster.rio.write_crs(crs).rio.to_raster(path)
     with pytest.raises(InputError, match=said.replace(".", r"\.")):

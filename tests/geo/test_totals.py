@@ -9,8 +9,11 @@ import workbench as wb
 from tests.geo.files import areas, height, kit, mapped, people, refusal, table
 from workbench import geo
 from workbench.bagging.findings import listing
+from workbench.bagging.tables import read_table
 from workbench.checks import InputError
 from workbench.geo.ids import refuse_two_ways
+from workbench.geo.table_texts import with_decimal_points
+from workbench.geo.treatments import Record
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::workbench.checks.ConvergenceWarning", "ignore::workbench.checks.ExtrapolationWarning",
@@ -325,6 +328,18 @@ def test_a_check_of_periods_names_the_table_that_cannot_be_read():
     assert "rasters were not looked at" in checked.findings[1].what
 
 
+def test_columns_without_commas_and_codes_stay_as_they_are_beside_decimal_commas(tmp_path):
+    path, record = tmp_path / "table.csv", Record()
+    path.write_text("id;v;padded;long\n01;12,5;001,2;12345678901234567890123\n"
+                    "02;1,1;002;12345678901234567890124\n", encoding="utf-8")
+    frame = read_table(path, text=["id"])
+    found = with_decimal_points(frame, path, "id", record)
+    assert found["v"].tolist() == [12.5, 1.1] and found["id"].tolist() == ["01", "02"]
+    for name in ("padded", "long"):
+        assert found[name].astype(str).tolist() == frame[name].astype(str).tolist()
+    assert str(record).endswith("were read as such: v")
+
+
 def test_decimal_commas_are_read_where_semicolons_leave_no_doubt(tmp_path):
     path, wide = tmp_path / "table.csv", table().assign(rate=np.arange(16) / 8 + 0.25)
     wide.to_csv(path, index=False, sep=";", decimal=",")
@@ -332,9 +347,10 @@ def test_decimal_commas_are_read_where_semicolons_leave_no_doubt(tmp_path):
     assert ds["value"].values.tolist() == wide["rate"].tolist()
     assert "decimal commas of table.csv" in ds.treatments and "as such: rate\n" in ds.treatments
     # 1,234 alone may be thousands, and points and commas in one file are no language's.
-    for doubtful in (wide.assign(rate="1,234"), wide.assign(rate="1,5", other="2.25")):
+    for doubtful in (wide.assign(rate="1,234"), wide.assign(rate="1,5", other="2.25"),
+                     wide.assign(rate="1,5", people="1.000")):
         doubtful.to_csv(path, index=False, sep=";")
-        with pytest.raises(InputError, match="thousands separators|save the table as CSV with se"):
+        with pytest.raises(InputError, match="thousands separators|nothing but such numbers"):
             bagged(path, "rate", aggregation="mean")
 
 

@@ -89,6 +89,24 @@ def test_gradients_are_differences(source):
     np.testing.assert_allclose(gradient, wanted, rtol=1e-5, atol=1e-5)
 
 
+def test_sums_without_inputs_are_zero_however_many_inputs_there_are(source):
+    """Seven sums of seven inputs of which some have two, and some none."""
+    state = state_of(source, kernel="matern32")
+    term, x = state.field.terms[0], state.x[:7]
+    some = bag_between.Sums(torch.tensor([0, 0, 2, 2, 3, 3, 6]), torch.arange(1.0, 8.0).to(x), 7)
+    table = torch.zeros(7, 7).to(x)
+    table[some.of, torch.arange(7)] = some.shares
+    for bags, groups in ((some, bag_between.each(x)), (bag_between.each(x), some), (some, some)):
+        one, other = (table if part is some else torch.eye(7).to(x) for part in (bags, groups))
+        gradients = []
+        for value in (bag_between.bag_between(term, x, bags, x, groups),
+                      one @ term(x, x) @ other.mT):
+            (parameter,) = [p for name, p in term.named_parameters() if "lengthscale" in name]
+            gradients.append(torch.autograd.grad((value * table).sum(), parameter)[0])
+            gradients.append(value.detach())
+        torch.testing.assert_close(gradients[:2], gradients[2:])
+
+
 def test_float32_stays_float32_and_close(source):
     single = state_of(source, kernel="matern12", dtype="float32", inducing_inputs="averages")
     double = state_of(source, kernel="matern12", inducing_inputs="averages")

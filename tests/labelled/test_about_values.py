@@ -40,7 +40,9 @@ def mean_of_areas(ds):
     (0.9, 1.0, {"kind": "count"}, 0), (40.0, 98.0, {}, 0), (40.0, 98.0, {"units": "%"}, 100),
     (40.0, 98.0, {"long_name": "vaccinated_pct"}, 100), (40.0, 100.0, {"units": "per cent"}, 100),
     (40.0, 98.0, {"long_name": "Percentage with water"}, 100), (1.0, 8.0, {"units": "%"}, 0),
-    (40.0, 98.0, {"long_name": "percentile of income"}, 0), (40.0, 130.0, {"units": "%"}, 0)])
+    (40.0, 98.0, {"long_name": "percentile of income"}, 0),
+    (40.0, 98.0, {"units": "mm per century"}, 0), (40.0, 98.0, {"long_name": "in percents"}, 100),
+    (40.0, 130.0, {"units": "%"}, 0)])
 def test_values_that_look_like_shares(ds, least, most, attrs, top):
     value = np.linspace(least, most, ds.sizes["bag"])
     assert largest_share(valued(ds, value, **MEAN | attrs)) == top

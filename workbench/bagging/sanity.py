@@ -26,7 +26,7 @@ _SAME = 0.1             # of the largest weight: areas that differ by less say n
 _SMALL = 1_000.0        # rates stay below it, per hundred or per thousand; so do split thousands
 _FEW_AREAS = 10         # below which nothing is said of values beside populations
 _UNEQUAL, _EVEN = 0.4, 0.35     # log-sd of populations that differ; of it, that of means at most
-_APART = 0.25           # change of log values for one of log populations, of rates at most
+_FLAT = 0.4             # change of log values for one of log populations, of rates at most
 _HUGE = 1e8             # more than is counted in half of the areas
 _FEW_VALUES = 5         # below which nothing is said of how values are distributed
 _ALONE, _NEXT = 100.0, 20.0     # times the median and the next rate: one total like no other
@@ -134,7 +134,8 @@ def _of_values(ds: xr.Dataset) -> list[Finding]:
         means = _means(ds, value, total)        # which say why they are above the population
         found += means or _above(ds, value, total)
         found += _amounts(ds, value)
-        found += _thousands(ds, value) or ([] if means else _rates(ds, value, total))
+        found += _thousands(ds, value) or ([] if means else (
+            _rates(ds, value, total) or _whole_rates(ds, value, total)))
     if sums and value.size >= _FEW_VALUES:
         found += _alone(ds, value, value / total)
     return found
@@ -207,29 +208,54 @@ def _rates(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding
 
 
 def _means(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
-    """Values that do not differ as much as populations, such as incomes, or not with them."""
-    if value.size < _FEW_AREAS or not _of_people(ds) or (value <= 0).any() or (total <= 0).any():
+    """Values that are nearly the same in areas of very different populations, such as incomes."""
+    if not _beside_people(ds, value, total):
         return []
-    spread, people = np.log(value).std(), np.log(total).std()
-    even = spread <= _EVEN * people
-    whole = (value == np.round(value)).mean() > _MOSTLY     # of others more is said: `_rates`
-    if people < _UNEQUAL or not (even or whole and _surely_apart(np.log(value), np.log(total))):
+    if np.log(value).std() > _EVEN * np.log(total).std():
         return []
-    between, units = f"from {value.min():,.4g} to {value.max():,.4g}", ds["weight"].attrs["units"]
-    beside = f"from {total.min():,.4g} to {total.max():,.4g}"
-    seen = (f"hardly differ between areas ({between}), whose {units} differ far more ({beside})"
-            if even else
-            f"do not grow with the {units} of their areas ({between}, of {units} {beside})")
     return [suspicious(
-        "rates", f"the values {seen}: they look like means or rates", "If they are, "
+        "rates", f"the values hardly differ between areas (from {value.min():,.4g} to "
+        f"{value.max():,.4g}), whose {ds['weight'].attrs['units']} differ far more (from "
+        f"{total.min():,.4g} to {total.max():,.4g}): they look like means or rates", "If they are, "
         f"say {option('aggregation', 'mean')}",
         ds[schema.BAG].values, value.size,
         "means are split over the pixels as if they were counts", ". ")]
 
 
+def _whole_rates(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
+    """Whole numbers that do not grow with populations at all, such as cases per 100,000.
+
+    Where they differ by more than populations they are counts of what is rare in large places;
+    where that is so by as much as it takes to hide all growth, nobody can tell.
+    """
+    if not _beside_people(ds, value, total) or (value != np.round(value)).mean() > _MOSTLY:
+        return []
+    from scipy.stats import linregress
+
+    logs, people = np.log(value), np.log(total)
+    found = linregress(people, logs)
+    flat = abs(found.slope) < 2 * found.stderr and found.slope + 2 * found.stderr < _FLAT
+    if not flat or logs.std() > people.std():
+        return []
+    units = ds["weight"].attrs["units"]
+    return [suspicious(
+        "rates", f"the values do not grow with the {units} of their areas (from "
+        f"{value.min():,.4g} to {value.max():,.4g}, of {units} from {total.min():,.4g} to "
+        f"{total.max():,.4g}): they look like rates, or like cases of what is far more frequent in "
+        "small places", f"If they are rates, say {option('aggregation', 'mean')}",
+        ds[schema.BAG].values, value.size,
+        "rates are split over the pixels as if they were counts", ". ")]
+
+
+def _beside_people(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> bool:
+    """Whether values can be set beside populations, which differ."""
+    return (value.size >= _FEW_AREAS and _of_people(ds) and (value > 0).all() and (total > 0).all()
+            and np.log(total).std() >= _UNEQUAL)
+
+
 def _amounts(ds: xr.Dataset, value: np.ndarray) -> list[Finding]:
     """Whole numbers that hardly anybody counts: sums of money, tonnes, products of regions."""
-    large = value >= _HUGE
+    large = (value >= _HUGE) & (value == np.round(value))
     if value.size < _FEW_VALUES or large.mean() < _MOSTLY:
         return []
     return [suspicious(
@@ -239,21 +265,6 @@ def _amounts(ds: xr.Dataset, value: np.ndarray) -> list[Finding]:
         ds[schema.BAG].values[large], int(large.sum()),
         "totals of that size bind so tightly that a fit may take many times as long as estimated",
         ". ")]
-
-
-def _surely_apart(value: np.ndarray, people: np.ndarray) -> bool:
-    """Whether logarithms of values change by far less than those of populations, beyond chance.
-
-    Those of counts change by as much, or by less where rates are higher in small places: by far
-    less they can only where rates differ much, and then so do counts.
-    """
-    from scipy.stats import linregress
-
-    if value.std() > people.std():
-        return False
-
-    found = linregress(people, value)
-    return found.slope < _APART and found.slope + 2 * found.stderr < 2 * _APART
 
 
 def _of_people(ds: xr.Dataset) -> bool:

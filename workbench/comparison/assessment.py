@@ -35,7 +35,8 @@ def evaluate(
 
     Scored are the bags' values, and, where the dataset has them, the individuals' values and
     the true rate. Values of bags that a fit was trained on do not tell which map is nearer to
-    the truth: the constant model reproduces each of them by the effect of its area. The attribute
+    the truth: of counts the constant model reproduces each by the effect of its area, of others a
+    flexible map may follow the noise. The attribute
     ``learnt_from`` says so then, and `table` in its heading; `cross_validate`, `workbench.recover`
     and `compare` tell maps apart.
 

@@ -132,9 +132,10 @@ def hint_of(column, areas: bool = True, values: bool = True) -> str:
             ("percent signs", "remove them", text.str.fullmatch(_PERCENT)),
             ("a bound for a number, as suppressed counts and what is below a detection limit do",
              _SUPPRESSED + mapped if values else _BELOW, text.str.fullmatch(_BOUND)),
-            ("decimal commas", "write points, or save the table as CSV with semicolons between "
-             "its columns and no points in its numbers, which is read as it is; in Python "
-             "pandas.read_csv(FILE, decimal=',')", text.str.fullmatch(_COMMAS) & ~thousands),
+            ("decimal commas", "write points, or read them in Python by "
+             "pandas.read_csv(FILE, decimal=','); in a CSV with semicolons between its columns, "
+             "and nothing but such numbers in this one, they are read as they are",
+             text.str.fullmatch(_COMMAS) & ~thousands),
             ("thousands separators", "remove them", thousands)):
         if which.any():
             others = int(which.sum()) - 1

@@ -1,4 +1,4 @@
-"""Areas of which a raster covers a part: their whole value would be laid on that part."""
+"""Areas of which a raster covers a part: their value is taken for that of this part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIRST = 3
 
 
 def note_cut(areas, grid: xr.DataArray, area: np.ndarray, cell: np.ndarray, coverage: np.ndarray,
-             record: Record) -> None:
+             sums: bool, record: Record) -> None:
     """Warn of areas that reach beyond a raster, and note those that mostly have no weight on it.
 
     What lies beyond may be water without people, so that neither is an error.
@@ -28,6 +28,8 @@ def note_cut(areas, grid: xr.DataArray, area: np.ndarray, cell: np.ndarray, cove
         Weight of each cell, NaN where it is not known.
     area, cell, coverage : array
         From `workbench.geo.coverage.coverage_fractions`.
+    sums : bool
+        Whether values are totals of areas, and not means.
     record : Record
         Receives what was found.
     """
@@ -40,20 +42,23 @@ def note_cut(areas, grid: xr.DataArray, area: np.ndarray, cell: np.ndarray, cove
     beyond, without = 1 - inside / ground, unknown / ground
     cut, mostly = (there & (share > least) for share, least in ((beyond, _CUT),
                                                                (without, _MOSTLY)))
-    ids = areas.index.to_numpy()
+    ids, part = areas.index.to_numpy(), "the part that the raster covers"
+    effect, rest = (
+        (f"their whole value is laid on {part}, so that rates there are too high",
+         "their whole value is laid on the rest") if sums else
+        (f"their mean is taken for that of {part}", "their mean is taken for that of the rest"))
     if cut.any():
         lies = "areas lie" if cut.sum() > 1 else "area lies"
         record.suspect(suspicious(
             "area-cut", f"{int(cut.sum())} {lies} in part beyond the raster {grid.name!r} "
             f"({_largest(ids, beyond, cut)} of the ground)", "give rasters that reach over the "
             "whole of them, or leave these areas out; where nobody lives beyond, all is well",
-            ids[cut], int(cut.sum()), "their whole value is laid on the part that the raster "
-            "covers, so that rates there are too high", "; "))
+            ids[cut], int(cut.sum()), effect, "; "))
     if mostly.any():
         has = "areas has" if mostly.sum() > 1 else "area has"
         record.note(
             f"most of the ground of {int(mostly.sum())} {has} no weight in {grid.name!r} "
-            f"({_largest(ids, without, mostly)}): their whole value is laid on the rest",
+            f"({_largest(ids, without, mostly)}): {rest}",
             code="area-without-weight", where=[str(one) for one in ids[mostly]],
             count=int(mostly.sum()), fix="fill the weight raster where people live")
 

@@ -100,7 +100,7 @@ def table_with_ids(totals: object, join: str | None, encoding: str | None, recor
     name = table_name(totals)
     frame = read_table(totals, text=[join], encoding=encoding)
     require_columns(frame, [join], name)
-    frame = with_decimal_points(frame, totals, join, record)
+    frame = with_decimal_points(frame, totals, join, record, encoding)
     absent = frame[join].isna()
     require(not absent.any(), f"{int(absent.sum())} rows of {name} have no id in column {join!r} "
             f"(first: row {np.flatnonzero(absent)[:1].tolist()}); fill or remove them")
@@ -123,8 +123,9 @@ def refuse_repeated(ids, name: str, time: str | None = None) -> None:
 
 def _partners(ids, areas, name: str, options: CleaningOptions, record: Record) -> None:
     """Refuse ids of a table without an area, and areas without a row, unless that is allowed."""
-    rowless = [a for a in areas if a not in set(ids)]
-    homeless = [i for i in dict.fromkeys(ids) if i not in set(areas)]
+    theirs, ours = set(ids), set(areas)
+    rowless = [a for a in areas if a not in theirs]
+    homeless = [i for i in dict.fromkeys(ids) if i not in ours]
     if rowless and homeless:
         refuse_two_ways(homeless, rowless, f"in {name}", "of the polygons", f"table[{ids.name!r}]")
         require(len(rowless) < len(areas), f"no id of {name} is that of an area: it has "

@@ -242,7 +242,7 @@ def bag_polygons(
                       areas.index.to_numpy()[area], grid,
                       None if dropped.empty else covered_by(dropped, grid))
     counted(individuals=cell.size)
-    note_cut(areas, grid, area, cell, coverage, record)
+    note_cut(areas, grid, area, cell, coverage, aggregation == "sum" and not trials, record)
     sizes, given_ids = extents(grid.values, area, cell, coverage, len(areas)), areas.index
     area, cell, coverage = weighted(grid, area, cell, coverage, options, record)
     matrix, whole = pixel_covariates(layers, cell, grid.values.ravel()[cell] * coverage, options,

@@ -141,12 +141,17 @@ def check_degrees(what: str, crs: object, bounds: np.ndarray) -> None:
         return
     if (np.abs(np.asarray(bounds)) > np.tile(_FURTHEST, 2)).any():
         left, bottom, right, top = (float(one) for one in bounds)
-        if (max(abs(bottom), abs(top)) <= _FURTHEST[1] and right - left <= _FURTHEST[0]
-                and max(abs(left), abs(right)) <= _TURNED):
-            turn = _TURN * round((left + right) / 2 / _TURN)
+        if max(abs(bottom), abs(top)) <= _FURTHEST[1] and max(abs(left), abs(right)) <= _TURNED:
+            turn = _TURN * np.floor((left + _TURN / 2) / _TURN)
+            run = (f"the longitudes of {what}, in {named(crs)}, run from {left:.6g} to "
+                   f"{right:.6g}")
+            if turn == 0 or right - turn > _FURTHEST[0]:
+                raise InputError(f"{run}, further than the globe goes around; write them from -180 "
+                                 "to 180, or from 0 to 360, and cut there what reaches over")
             raise InputError(
-                f"the longitudes of {what}, in {named(crs)}, run from {left:.6g} to {right:.6g}, "
-                f"which are {left - turn:.6g} to {right - turn:.6g} after a turn of 360 degrees; "
+                f"{run}, which are {left - turn:.6g} to {right - turn:.6g} after "
+                f"{'a turn' if abs(turn) == _TURN else f'{abs(turn / _TURN):.0f} turns'} of 360 "
+                "degrees; "
                 f"{_turned_back(what, turn, (left - turn, top, right - turn, bottom))}")
         raise InputError(
             f"{what} in {named(crs)}, longitudes and latitudes in degrees, run over "
@@ -156,7 +161,8 @@ def check_degrees(what: str, crs: object, bounds: np.ndarray) -> None:
 
 def _turned_back(what: str, turn: float, corners: tuple[float, float, float, float]) -> str:
     """How to write longitudes anew that lie a turn too far; corners are those of the result."""
-    told = f"{'take 360 off' if turn > 0 else 'add 360 to'} the longitudes of {what}"
+    told = (f"take {turn:.0f} off" if turn > 0 else f"add {-turn:.0f} to")
+    told += f" the longitudes of {what}"
     if what == POLYGONS:
         return (f"{told}: areas.assign(geometry=areas.translate({-turn:.0f})), or in QGIS "
                 f"Translate by {-turn:.0f} along x")

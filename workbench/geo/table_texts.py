@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workbench.bagging.tables import as_numbers, separator
+from workbench.bagging.tables import as_numbers, read_table, separator
 from workbench.geo.treatments import Record
 
 _TIMES = re.compile(r"(^|[^a-z])(years?|yr|dates?|months?|weeks?|days?|quarters?|times?|periods?|"
                     r"jahre?|datum|monate?|woche|ann[eé]e|mois|semaine|a[nñ]o|mes|fecha)([^a-z]|$)")
 _DATE = r"\d{4}-\d{1,2}(-\d{1,2})?([ T].*)?"
 _NUMBER, _DECIMAL = r"[+-]?\d+(,\d+)?", r"[+-]?\d*,\d+"
+_PADDED = r"[+-]?0\d"
 _THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"       # 1,234: of which nobody knows which comma it is
 
 
@@ -51,8 +52,8 @@ def _periods(column: pd.Series) -> bool:
     return bool(column.astype(str).str.strip().str.fullmatch(_DATE).all())
 
 
-def with_decimal_points(frame: pd.DataFrame, table: object, id: str, record: Record
-                        ) -> pd.DataFrame:
+def with_decimal_points(frame: pd.DataFrame, table: object, id: str, record: Record,
+                        encoding: str | None = None) -> pd.DataFrame:
     """A table whose decimal commas are read, where its file leaves no doubt that they are that.
 
     There is none in a CSV file with semicolons between its columns where some number has another
@@ -68,10 +69,14 @@ def with_decimal_points(frame: pd.DataFrame, table: object, id: str, record: Rec
         The column of ids, which stays as it is.
     record : Record
         Receives which columns were read so.
+    encoding : str, optional
+        Of the file.
 
     Returns
     -------
     pd.DataFrame
+        As it is where there is a doubt. Columns without any comma, and codes with leading zeros,
+        stay as they are.
     """
     if (not isinstance(table, str | Path) or Path(table).suffix.lower() != ".csv"
             or separator(table) != ";"):
@@ -80,17 +85,17 @@ def with_decimal_points(frame: pd.DataFrame, table: object, id: str, record: Rec
     for name in frame.columns:
         if name == id:
             continue
-        if pd.api.types.is_float_dtype(frame[name]):
-            known = frame[name].dropna().to_numpy()
-            if (known != np.round(known)).any():
-                return frame
-        elif not pd.api.types.is_numeric_dtype(frame[name]):
+        if not pd.api.types.is_numeric_dtype(frame[name]):
             text = frame[name].dropna().astype(str).str.strip()
-            if len(text) and text.str.fullmatch(_NUMBER + "|" + _DECIMAL).all():
-                decimal = text.str.fullmatch(_DECIMAL)
+            decimal = text.str.fullmatch(_DECIMAL)
+            if (decimal.any() and text.str.fullmatch(_NUMBER + "|" + _DECIMAL).all()
+                    and not text.str.match(_PADDED).any()):
                 certain |= bool((decimal & ~text.str.fullmatch(_THOUSANDS)).any())
                 texts[name] = text.str.replace(",", ".").astype(float).reindex(frame.index)
-    if not certain:
+    numbers = [str(c) for c in frame.columns if pd.api.types.is_float_dtype(frame[c])]
+    # Of 1.000 nobody knows once it is a number whether it was written with a point.
+    if not certain or read_table(table, text=numbers, encoding=encoding)[numbers].apply(
+            lambda column: column.astype(str).str.contains(".", regex=False)).to_numpy().any():
         return frame
     record.note(f"decimal commas of {Path(table).name}, whose columns are separated by semicolons, "
                 f"were read as such: {', '.join(map(str, texts))}")

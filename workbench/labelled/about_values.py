@@ -34,7 +34,7 @@ _OF_COUNTS = (
 _SUMS = ("totals: the map of an area adds up to what is expected there, not to the total observed, "
          "which is taken to have an error. fit.to_dataset and fit.sample with "
          "preserve_totals=True, and --rescale-to-totals, keep every total")
-_PERCENT = re.compile(r"%|per ?cent(?!ile)|(?<![a-z])pct(?![a-z])", re.IGNORECASE)
+_PERCENT = re.compile(r"%|(?<![a-z])(per ?cent(age)?s?|pct)(?![a-z])", re.IGNORECASE)
 _NEAR = 0.1         # of the largest share: where all means are less, the map is far from it, too
 
 

@@ -13,6 +13,7 @@ from workbench.gp.data.bags import Source
 from workbench.gp.fields.geometry import MOST_PAIRS
 from workbench.gp.inference.parts import ENTRIES, in_parts, seen_in_learning
 from workbench.gp.inference.trainers import closed_form
+from workbench.gp.kernels.bag_between import summable
 from workbench.gp.models.vbagg.design import learns_on_clusters
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import MOST_FEATURES, VariationalState
@@ -75,8 +76,9 @@ def cost(model, ds: xr.Dataset) -> tuple[float, float] | None:
     """
     bags = ds.sizes["bag"]
     if hasattr(model, "estimate"):
-        linear = all(one.options.link == "identity" for one in model.candidates(ds).values())
-        return model.estimate(ds), auto_bytes(ds, linear)
+        options = [one.options for one in model.candidates(ds).values()]
+        summed = all(one.link == "identity" and "*" not in one.kernel for one in options)
+        return model.estimate(ds), auto_bytes(ds, summed)
     if hasattr(model.torch_model, "cost"):
         return model._inner.cost(to_source(ds).bags)
     if not issubclass(model.torch_model, VBAgg):
@@ -87,18 +89,25 @@ def cost(model, ds: xr.Dataset) -> tuple[float, float] | None:
         len(whole.x), whole.x.shape[1], len(state.field.q_mean), bags,
         None if learning is whole else len(learning.x), _pairs(learning.operator.bags.sizes),
         whole.x.element_size(), in_parts(state), int(learning.operator.bags.sizes.max()),
-        state.link.name == "square", _closed(state))
+        state.link.name == "square", _by_area(state))
 
 
 def _closed(state: VariationalState) -> bool:
-    """Whether learning needs features of areas alone: q has a closed form."""
+    """Whether q has a closed form."""
     return state.likelihood.has_noise and state.link.linear
 
 
-def auto_bytes(ds: xr.Dataset, linear: bool = False) -> float:
+def _by_area(state: VariationalState) -> bool:
+    """Whether learning needs features of areas alone: `aggregated_data` makes no others."""
+    return _closed(state) and state.learning.clusters is None and all(
+        term.finite_rank or summable(term) for term in state.field.terms)
+
+
+def auto_bytes(ds: xr.Dataset, summed: bool = False) -> float:
     """Roughly how many bytes the largest candidate of `workbench.Auto` takes: two smooth terms.
 
-    ``linear``: its candidates are those of Normal values under the identity link.
+    ``summed``: its candidates are of Normal values under the identity link, without products of
+    kernels, so that covariances are summed over areas while pairs inside these are few.
     """
     individuals, columns = ds["covariates"].shape
     sizes = torch.bincount(torch.as_tensor(ds["membership"].values))
@@ -109,7 +118,8 @@ def auto_bytes(ds: xr.Dataset, linear: bool = False) -> float:
     trials, counted = "trials" in ds, schema.counts_add_up(ds)
     return _bytes(individuals, columns + 2, 2 * inducing, len(sizes),
                   learnt if large else None, _pairs(clusters if large else sizes), 8,
-                  counted and not trials, int((clusters if large else sizes).max()), closed=linear)
+                  counted and not trials, int((clusters if large else sizes).max()),
+                  closed=summed and _pairs(clusters if large else sizes) < MOST_PAIRS)
 
 
 def _pairs(sizes: torch.Tensor) -> float:

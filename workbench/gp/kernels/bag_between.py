@@ -26,17 +26,20 @@ class Sums(NamedTuple):
     shares : Tensor (N,)
         What it counts there.
     count : int
-        Number of sums; as many as inputs where each is one.
+        Number of sums.
+    alone : bool
+        Whether each input is a sum of its own, in order.
     """
 
     of: Tensor
     shares: Tensor
     count: int
+    alone: bool = False
 
 
 def each(x: Inputs) -> Sums:
     """Inputs as they are."""
-    return Sums(torch.arange(len(x), device=x.device), torch.ones(len(x)).to(x), len(x))
+    return Sums(torch.arange(len(x), device=x.device), torch.ones(len(x)).to(x), len(x), True)
 
 
 def bag_between(term: Term, x: Inputs, bags: Sums, z: Inputs, groups: Sums) -> Tensor | None:
@@ -62,14 +65,19 @@ def bag_between(term: Term, x: Inputs, bags: Sums, z: Inputs, groups: Sums) -> T
     Tensor (B, M) or None
         None of a kernel without a form of its own, whose matrix has to be made.
     """
-    if isinstance(term, JointTerm):
-        parts = [bag_between(one, x, bags, z, groups) for one in term.parts]
-        return None if any(part is None for part in parts) else sum(parts)
-    profile = profile_of(term)
-    if profile is None:
+    if not summable(term):
         return None
-    variance, scaled, name = profile
+    if isinstance(term, JointTerm):
+        return sum(bag_between(one, x, bags, z, groups) for one in term.parts)
+    variance, scaled, name = profile_of(term)
     return variance * _Between.apply(scaled(x, x), scaled(z, x), *bags, *groups, name)
+
+
+def summable(term: Term) -> bool:
+    """Whether a term's kernel has a form of its own, so that its matrix need not be made."""
+    if isinstance(term, JointTerm):
+        return all(summable(one) for one in term.parts)
+    return profile_of(term) is not None
 
 
 class _Between(torch.autograd.Function):
@@ -79,18 +87,18 @@ class _Between(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, u, v, members, a, bags, groups, c, count, name):
+    def forward(ctx, u, v, members, a, bags, whole, groups, c, count, each_is_one, name):
         ctx.save_for_backward(u, v, a, members, c, groups)
-        ctx.name, ctx.count, given = name, count, u
+        ctx.name, ctx.each_is_one, given = name, each_is_one, u
         u, v = _precise(u, name), _precise(v, name)
         a, c, value, squares = a.to(u), c.to(u)[:, None], PROFILES[name][0], u.square().sum(1)
         out = torch.zeros(bags, count).to(u)
         for part in _parts(len(u), len(v)):
             k = value(_squared(v, u[part], squares[part]))
             k *= c
-            if len(v) != count:
+            if not each_is_one:
                 k = torch.zeros(count, k.shape[1]).to(k).index_add_(0, groups, k)
-            if len(u) == bags:
+            if whole:
                 torch.mul(k.mT, a[part, None], out=out[part])
             else:
                 out.index_add_(0, members[part], k.mT * a[part, None])
@@ -110,14 +118,14 @@ class _Between(torch.autograd.Function):
         for part in _parts(len(u), len(v)):
             h = slope(_squared(v, u[part], squares[part]))
             factor = (gradient[members[part]] * a[part, None]).mT
-            h *= factor if len(v) == ctx.count else factor[groups]
+            h *= factor if ctx.each_is_one else factor[groups]
             h *= c
             pulled_u[part] = h.mT @ others
             pulled_v += h @ with_one[part]
         # d|u - v|² is 2 (u - v) of u, and the opposite of v.
         out_u = 2 * (pulled_u[:, -1:] * u - pulled_u[:, :-1])
         out_v = 2 * (pulled_v[:, -1:] * v - pulled_v[:, :-1])
-        return out_u.to(of_u), out_v.to(of_v), *[None] * 7
+        return out_u.to(of_u), out_v.to(of_v), *[None] * 9
 
 
 def _parts(count: int, points: int):
