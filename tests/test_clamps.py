@@ -40,6 +40,7 @@ WHY = {
     "evaluation/stacking.py": (1, "the prior's mean, as documented"),
     "geo/coverage.py": (5, "a pixel without weight has none; overlaps and gaps are told; a "
                            "billionth of a pixel is rounding"),
+    "geo/cut_areas.py": (1, "ground of an area, which is divided by"),
     "geo/derived.py": (1, ENDS),
     "geo/globe.py": (1, SIZE),
     "geo/grid_areas.py": (1, "edges of cells at a pole"),
