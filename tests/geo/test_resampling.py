@@ -147,3 +147,29 @@ def test_from_the_command_line(tmp_path, monkeypatch):
     ds = data_of(wb.Spec.from_json(maps.attrs["spec"]))
     assert ds["covariate"].values.tolist() == ["height", "land=water", "land=town"]
     assert maps.sizes["individual"] == 144
+
+
+@pytest.mark.filterwarnings("ignore:.* in part beyond the raster", "ignore:.*codes of classes")
+@pytest.mark.parametrize(("rows", "columns"), [(slice(None), slice(0, 7)),
+                                               (slice(3, 9), slice(2, 11)),
+                                               (slice(5, None), slice(None))])
+def test_a_raster_of_the_same_pixels_is_cut_and_not_resampled(rows, columns):
+    """To the bit, and codes of classes, too, which no way of resampling is safe for."""
+    weight = people().isel(y=rows, x=columns)
+    for layer in (height(), (10 * (height() // 2 % 3)).rename("height")):
+        ds = bagged([layer], weight, empty="drop")
+        own = layer.values[rows, columns][ds["row"], ds["column"]]
+        np.testing.assert_array_equal(ds["covariates"].sel(covariate="height"), own)
+        assert "raster 'height' was cut to the weight's extent" in ds.treatments
+        assert "resampled" not in ds.treatments
+
+
+def test_a_raster_that_ends_inside_the_weight_has_gaps_there():
+    with pytest.raises(InputError, match="covariates are missing at"):
+        bagged([height().isel(x=slice(0, 5))])
+
+
+def test_a_raster_shifted_by_half_a_pixel_is_resampled():
+    moved = height().assign_coords(x=height()["x"] + 500)
+    assert "'height' was resampled (bilinear, as its pixels lie between" in bagged(
+        [moved], missing="nearest").treatments

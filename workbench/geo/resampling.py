@@ -20,6 +20,7 @@ from workbench.geo.rasters import same_grid
 from workbench.geo.treatments import CleaningOptions, Record
 
 _SAME = 1e-3            # relative difference of pixel sizes that are the same
+_APART = 1e-4           # of a pixel, that corners of rasters of the same pixels lie apart
 _LOST = 1e-6            # share of a summed raster that may get lost without a word
 
 
@@ -55,6 +56,11 @@ def aligned(
     resampling = package("rasterio.enums", extra="geo").Resampling
     for name, layer in layers.items():
         if same_grid(layer, grid):
+            continue
+        if (cut := _cut(layer, grid)) is not None:
+            layers[name] = cut
+            record.note(f"raster {name!r} was cut to the weight's extent; both have the same "
+                        "pixels", code="grid-differs", where=[name], count=int(layer.size))
             continue
         way, why = options.align, ""
         if name in classes:
@@ -110,6 +116,29 @@ def summed(weight: xr.DataArray, grid: xr.DataArray, name: str, record: Record) 
 def grid_named(name: str | None, layers: dict[str, xr.DataArray]) -> xr.DataArray | None:
     """The covariate whose pixels are to be the individuals; None if none was named."""
     return None if name is None else layers[choose("grid_of", name, layers)]
+
+
+def _cut(layer: xr.DataArray, grid: xr.DataArray) -> xr.DataArray | None:
+    """A layer's own pixels on a grid of the same pixels, NaN beyond them; None on another grid."""
+    if layer.rio.crs != grid.rio.crs:
+        return None
+    left, bottom, right, top = grid.rio.bounds()
+    pixel = np.divide((right - left, top - bottom), grid.shape[::-1])
+    west, south, east, north = layer.rio.bounds()
+    ends = np.array([(west - left, top - north), (east - left, top - south)]) / pixel
+    starts, stops = np.round(ends).astype(int)
+    # Both corners, as of `same_grid`: a small difference in pixel size adds up over the raster.
+    if np.abs(ends - np.round(ends)).max() > _APART or (
+            stops - starts != layer.shape[::-1]).any():
+        return None
+    low, high = np.maximum(starts, 0), np.minimum(stops, grid.shape[::-1])
+    if (low >= high).any():
+        return None
+    values = np.full(grid.shape, np.nan)
+    (left, top), (right, bottom) = low, high
+    values[top:bottom, left:right] = layer.values[
+        top - starts[1]:bottom - starts[1], left - starts[0]:right - starts[0]]
+    return grid.copy(data=values).rename(layer.name).assign_attrs(layer.attrs)
 
 
 def _ratio(layer: xr.DataArray, grid: xr.DataArray) -> float:
