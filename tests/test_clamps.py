@@ -48,6 +48,7 @@ WHY = {
     "geo/overlay.py": (2, "coverage in single precision; of two lower bounds the greater"),
     "geo/parent_values.py": (1, SIZE),
     "geo/points.py": (2, ENDS),
+    "geo/resampling.py": (1, "the part of a raster that lies on another one"),
     "gp/data/compression.py": (1, ENDS),
     "gp/fields/averages.py": (1, "parts of an area are at most its individuals"),
     "gp/data/inputs.py": (3, "extrapolation='clamp', which the user asks for"),
