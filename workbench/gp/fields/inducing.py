@@ -198,11 +198,9 @@ class InducingField(nn.Module):
         The prior variance of each bag is the full double sum over the bag's pairs, so that no
         covariance inside a bag is lost whatever the number of inducing inputs.
         """
-        projection = self.project(x)
-        rows = operator.rows(projection.features)
-        prior = operator.quad_diag(self.prior, x)
-        explained = rows.square().sum(1) - ((rows @ self.q_covariance) * rows).sum(1)
-        return operator(projection.offset) + rows @ self.q_mean, prior - explained
+        seen = self.aggregated(x, operator)
+        mean = seen.offset + seen.rows @ self.q_mean
+        return mean, seen.residual + ((seen.rows @ self.q_covariance) * seen.rows).sum(1)
 
     def set_q(self, mean: InducingMean, covariance: InducingCovariance) -> None:
         """Replace q."""
