@@ -10,6 +10,7 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging.assemble import assemble
 from workbench.bagging.contiguous import contiguous_groups
+from workbench.bagging.recurring import remembered
 from workbench.checks import InputError, choose, package, reject, require
 
 
@@ -120,12 +121,12 @@ def _merge(
     if "sample_variance" in ds and mean:        # within the areas and between their means
         inside = ds["sample_variance"].values + (ds["value"].values - value[groups])**2
         spread = np.bincount(groups, weights=share * inside)
-    individuals, lifted = ds, _lifted(ds, groups, len(bags))
+    individuals, lifted = remembered(ds), _lifted(ds, groups, len(bags))
     former = str(ds.attrs.get("level", ""))
     if former.isidentifier() and (former not in ds.coords or schema.BAG in ds[former].dims):
         # Individuals remember the bag they came from, so that maps can still be drawn by it.
         labels = ds[former if former in ds.coords else schema.BAG].values[membership]
-        individuals = ds.drop_vars(former, errors="ignore").assign_coords(
+        individuals = individuals.drop_vars(former, errors="ignore").assign_coords(
             {former: (schema.INDIVIDUAL, labels)}
         )
         lifted.pop(former, None)

@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.bagging import merge
+from workbench.bagging.recurring import OF_INDIVIDUALS, remembered
 from workbench.checks import NotExact, require
 from workbench.evaluation.folding import subset
 from workbench.schema import AREA, BAG, INDIVIDUAL, aggregation, kind
@@ -25,14 +26,15 @@ _MOST = 500_000_000         # events that numpy draws hypergeometrically
 
 
 def bare(ds: xr.Dataset) -> xr.Dataset:
-    """What models learn from alone: covariates, weights, membership, values and x, y.
+    """What models learn from alone: covariates, weights, membership, values, x, y, areas over time.
 
     There are no outlines, no truth, no fine values.
     """
+    ds = remembered(ds)
     kept = ds[[name for name in _NEEDED if name in ds]].reset_coords(drop=True)
-    for axis in ("x", "y"):
-        if axis in ds.coords:
-            kept = kept.assign_coords({axis: ds[axis].variable})
+    for name in ("x", "y", OF_INDIVIDUALS):
+        if name in ds.coords:
+            kept = kept.assign_coords({name: ds[name].variable})
     kept.attrs = {n: v for n, v in ds.attrs.items() if n in ("title", "crs")}
     return kept
 

@@ -17,6 +17,7 @@ from workbench.labelled.card import CARD, card_of
 from workbench.labelled.identity import data_hash
 from workbench.labelled.once import converted
 from workbench.labelled.predictive import coords_of, labelled
+from workbench.labelled.recurring import KnownAreas
 from workbench.labelled.saving import save_fit
 from workbench.labelled.source import Converted, TrainingBags
 from workbench.labelled.summary import summarise_fit
@@ -55,7 +56,7 @@ class FitRecord:
             data.marks if targets is None else None)        # targets alone are no bags
         self._weight_units = ds["weight"].attrs.get("units", "")
         self._title, self._sanity = ds.attrs.get("title", ""), ds.attrs.get(MARK, "not looked at")
-        self._columns = data.bags.columns
+        self._columns, self._areas = data.bags.columns, KnownAreas.of(data.ds)
         self._identify()
         self.outside_share = float((self.extrapolation(data) > 1e-9).mean())
 
@@ -250,7 +251,8 @@ class FitRecord:
 
     def _bags(self, data: Converted) -> Bags:
         """Its bags as this fit's model sees them."""
-        return data.cast(self.inner.state.options)
+        bags = data.cast(self.inner.state.options)
+        return bags if self._areas is None else self._areas.seen(bags, data.ds)
 
     def _trained(self, data: Converted, **which) -> torch.Tensor:
         """Position of each bag among the training bags, -1 for others; ``which`` see `at`."""

@@ -9,6 +9,7 @@ import torch
 import xarray as xr
 
 from workbench.checks import InputError, NotExact, choose, require
+from workbench.gp.data.recurring import unknown
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.influence import influence
 from workbench.labelled.drawing import PRESERVED, chunks
@@ -148,8 +149,8 @@ class Regional(Insight):
 
         data = self._data(ds)
         require("value" in data.ds, "the dataset has no value of its areas to leave residuals")
-        unknown = torch.full((data.ds.sizes["bag"],), -1)
-        draws = self.inner.simulate_bags(self._bags(data), unknown, samples, seed)
+        nowhere = torch.full((data.ds.sizes["bag"],), -1)
+        draws = self.inner.simulate_bags(unknown(self._bags(data)), nowhere, samples, seed)
         left = quantile_residuals(data.ds["value"].values, draws.cpu().numpy(), seed)
         return spatial_check(data.ds, left, permutations=permutations, seed=seed).assign_attrs(
             residuals="randomised quantile residuals, effects of areas from their prior")

@@ -13,8 +13,9 @@ import xarray as xr
 from workbench import schema
 from workbench.checks import require
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
-from workbench.gp.models.options import cast_bags
+from workbench.gp.models.casting import cast_bags
 from workbench.labelled.predictive import coords_of
+from workbench.labelled.recurring import numbered
 from workbench.schema import AREA
 
 
@@ -193,6 +194,7 @@ def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
            for name in ("trials", "noise_variance", "individual_noise_variance", "concentration")
            if name in ds},
         areas=torch.as_tensor(ds[AREA].values.astype(np.int64)) if AREA in ds else None,
+        recurring=numbered(ds),
         **_mediators(ds, dtype),
     )
 

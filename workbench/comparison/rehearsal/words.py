@@ -15,7 +15,8 @@ _OWN = ("This is what the fit itself claims to resolve: truths drawn given the d
 _MATTERS, _VAGUE = 1, 10   # per cent: of coverage that is off, and of an interval that says little
 _NUGGET, _SHRUNK = "nugget.std", np.log(1.25)   # learnt smaller by more than that, on average
 #: What takes up differences that the field cannot follow.
-_EFFECTS = {"area.std", "area.variance", "nugget.std", "dispersion", "noise.variance"}
+_EFFECTS = {"area.std", "area.variance", "nugget.std", "dispersion", "noise.variance",
+            "persistent.variance"}
 _LOOSE = np.log(2)      # rmse of a logarithm from which a hyperparameter is as good as unknown
 
 

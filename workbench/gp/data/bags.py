@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from workbench.checks import InputError, reject, require
+from workbench.checks import reject, require
+from workbench.gp.data.recurring import common_areas
+from workbench.gp.data.trials import known_trials
 from workbench.gp.numerics.shapes import Inputs, Membership, PerBag, PerIndividual
 
 
@@ -23,11 +25,14 @@ class Columns:
         Positions of the spatial coordinates; all other columns are covariates.
     units : tuple of str
         One unit per column; ``""`` where there is none.
+    areas : bool
+        Whether numbers of recurring areas may follow the columns, as they do once standardised.
     """
 
     names: tuple[str, ...]
     coordinates: tuple[int, ...] = ()
     units: tuple[str, ...] = ()
+    areas: bool = False
 
     @property
     def covariates(self) -> tuple[int, ...]:
@@ -83,6 +88,9 @@ class Bags:
         Known variance of each bag's value (rates of totals have none) and individuals' parts in it.
     areas : Tensor (N,) of int64, optional
         Areas inside bags that are unions of them, whose effects there are; None is the bags.
+    recurring : Tensor (N,) of int64, optional
+        Areas that have a bag in each of several periods: the same number in all of them, below zero
+        of an area that is not known. None where areas do not recur.
 
     Raises
     ------
@@ -103,17 +111,18 @@ class Bags:
     noise_variance: PerBag | None = None
     individual_noise_variance: PerIndividual | None = None
     areas: PerIndividual | None = None
+    recurring: PerIndividual | None = None
 
     def __post_init__(self):
         rows = len(self.x)
-        for name in ("membership", "weight", "concentration", "areas"):
+        for name in ("membership", "weight", "concentration", "areas", "recurring"):
             part = getattr(self, name)
             got = rows if part is None else len(part)
             if got != rows:
                 raise reject(f"one {name} per individual ({rows})", f"{got} entries",
                              f"pass {name} with as many entries as x has rows")
         require(bool((self.membership.diff() >= 0).all()), "membership must be sorted ascending")
-        if self.x.shape[1] != len(self.columns.names):
+        if self.x.shape[1] - len(self.columns.names) not in (0, int(self.columns.areas)):
             raise reject(f"{len(self.columns.names)} input columns "
                          f"({', '.join(self.columns.names)})", f"x with {self.x.shape[1]} columns",
                          "pass the columns the model was built for")
@@ -141,6 +150,9 @@ class Bags:
 
     def same_as(self, other: Bags) -> bool:
         """Whether the other bags hold the same individuals."""
+        known = [bags.recurring is not None for bags in (self, other)]
+        if known[0] != known[1] or known[0] and not torch.equal(self.recurring, other.recurring):
+            return False
         return len(self.x) == len(other.x) and self.count == other.count and all(
             torch.equal(getattr(self, part), getattr(other, part))
             for part in ("x", "weight", "membership")) and torch.equal(
@@ -153,7 +165,8 @@ class Bags:
         total = total.index_add(0, self.membership, self.weight[:, None] * self.x)
         return replace(self, x=total / self.totals[:, None], weight=self.totals,
                        membership=torch.arange(self.count, device=self.x.device),
-                       concentration=None, individual_noise_variance=None, areas=None)
+                       concentration=None, individual_noise_variance=None, areas=None,
+                       recurring=common_areas(self))
 
     def run(self, which: slice, rows: slice) -> Bags:
         """Bags one after the other, ``rows`` being their individuals."""
@@ -165,33 +178,14 @@ class Bags:
             weight=self.weight[rows], count=which.stop - which.start, names=self.names[which],
             **{name: cut(getattr(self, name), where) for name, where in (
                 ("trials", which), ("noise_variance", which), ("mediators", which),
-                ("concentration", rows), ("individual_noise_variance", rows), ("areas", rows))})
+                ("concentration", rows), ("individual_noise_variance", rows), ("areas", rows),
+                ("recurring", rows))})
 
     def singletons(self) -> Bags:
         """Each individual as a bag of its own."""
         count = len(self.x)
         members = torch.arange(count, device=self.x.device)
         return Bags(self.x, members, self.weight, count, self.columns)
-
-
-def known_trials(bags: Bags) -> PerBag:
-    """Numbers of trials of the bags (B,).
-
-    Raises
-    ------
-    InputError
-        If they are not given, or not one whole number of zero or more for every bag.
-    """
-    if bags.trials is None:
-        raise InputError("these bags have no number of trials, without which no positives can be "
-                         "predicted; add a variable 'trials' (bag) to the dataset")
-    if len(bags.trials) != bags.count:
-        raise reject(f"one number of trials per bag ({bags.count})", f"{len(bags.trials)} entries",
-                     "pass one per bag")
-    good = (bags.trials >= 0) & (bags.trials == bags.trials.round())
-    require(bool(good.all()), "numbers of trials must be whole and zero or more, but "
-            f"{int((~good).sum())} are not")
-    return bags.trials
 
 
 @dataclass(frozen=True)

@@ -61,16 +61,19 @@ def compress(bags: Bags, most: int, seed: int = 0) -> Clusters:
     bags : Bags
         Inputs on the scale that spread is measured on (standardised).
     most : int
-        Most clusters per bag.
+        Most clusters per bag; a bag that is a union of more recurring areas has one of each.
     seed : int
         Of the partners.
     """
     found = _RECENT.get(lambda: compressed(bags, most, seed), bags.x, bags.weight,
-                        bags.membership, bags.count, most, seed)
+                        bags.membership, bags.count, bags.recurring, most, seed)
     x, weight, membership, of, partner = found
+    recurring = bags.recurring
+    if recurring is not None:
+        recurring = recurring.new_empty(len(x)).index_copy(0, of, recurring)
     return Clusters(most, replace(bags, x=x, weight=weight, membership=membership,
-                                   concentration=None, individual_noise_variance=None, areas=None),
-                    of, partner)
+                                  concentration=None, individual_noise_variance=None, areas=None,
+                                  recurring=recurring), of, partner)
 
 
 def compressed(bags: Bags, most: int, seed: int = 0) -> tuple[Tensor, ...]:
@@ -83,11 +86,13 @@ def compressed(bags: Bags, most: int, seed: int = 0) -> tuple[Tensor, ...]:
     """
     x, weight = bags.x.cpu().numpy(), bags.weight.cpu().numpy()
     ends = np.cumsum(bags.sizes.long().cpu().numpy())
+    areas = None if bags.recurring is None else bags.recurring.cpu().numpy()
     generator = np.random.default_rng(seed)
     of, partner = np.empty(len(x), dtype=int), np.empty(len(x), dtype=int)
     inputs, weights, members = [], [], []
     for bag, (start, stop) in enumerate(zip(np.r_[0, ends[:-1]], ends, strict=True)):
-        for cluster in _clusters(x[start:stop], weight[start:stop], most):
+        for cluster in _clusters_of(x[start:stop], weight[start:stop], most,
+                                    None if areas is None else areas[start:stop]):
             inside = generator.permutation(start + cluster)
             of[inside], partner[inside] = len(inputs), np.roll(inside, 1)
             w = weight[inside]
@@ -99,6 +104,19 @@ def compressed(bags: Bags, most: int, seed: int = 0) -> tuple[Tensor, ...]:
             torch.as_tensor(np.array(weights)).to(bags.weight),
             torch.as_tensor(np.array(members)).to(bags.membership),
             torch.as_tensor(of, device=device), torch.as_tensor(partner, device=device))
+
+
+def _clusters_of(x: np.ndarray, weight: np.ndarray, most: int, areas: np.ndarray | None
+                 ) -> list[np.ndarray]:
+    """Clusters of one bag, none of which has individuals of two areas."""
+    if areas is None or (areas == areas[0]).all():
+        return _clusters(x, weight, most)
+    found = []
+    for area in np.unique(areas):
+        own = np.flatnonzero(areas == area)
+        share = max(1, most * len(own) // len(areas))
+        found += [own[cluster] for cluster in _clusters(x[own], weight[own], share)]
+    return found
 
 
 def _clusters(x: np.ndarray, weight: np.ndarray, most: int) -> list[np.ndarray]:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from workbench.checks import choose, reject
 from workbench.gp.data.bags import Bags, Columns
+from workbench.gp.data.recurring import numbers
 from workbench.gp.numerics.shapes import Inputs
 
 TRANSFORMS = ("standardise", "yeo-johnson")
@@ -36,6 +37,8 @@ class InputTransform:
         Yeo-Johnson exponents; NaN for columns that are not transformed.
     extrapolation : {"linear", "clamp"}
         Whether covariates outside [lower, upper] are used as they are or moved to its edge.
+    areas : bool
+        Whether `of` adds the numbers of recurring areas as one more column.
     """
 
     shift: Tensor
@@ -45,6 +48,12 @@ class InputTransform:
     upper: Tensor
     powers: np.ndarray = field(repr=False)
     extrapolation: str = "linear"
+    areas: bool = False
+
+    def of(self, bags: Bags) -> Inputs:
+        """The individuals' standardised inputs, and the number of the area of each if asked for."""
+        x = self(bags.x)
+        return torch.cat([x, numbers(bags).to(x)[:, None]], 1) if self.areas else x
 
     def __call__(self, x: Inputs) -> Inputs:
         """Natural units to standardised units (N, D).

@@ -129,6 +129,17 @@ class InducingField(nn.Module):
             start += width
         return out
 
+    def part(self, chosen: list[int]) -> InducingField:
+        """The sum of some of the terms alone, under the same q; the field itself if it is all."""
+        if chosen == list(range(len(self.terms))):
+            return self
+        kept = ([part[i] for i in chosen] for part in (self.terms, self.inducing, self.averaging))
+        out, blocks = InducingField(*kept), list(self.blocks().values())
+        rows = torch.cat([torch.arange(*blocks[i]) for i in chosen]).to(self.q_mean.device)
+        out.mean = self.mean
+        out.set_q(self.q_mean[rows], self.q_covariance[rows][:, rows])
+        return out
+
     def project(self, x: Inputs) -> Projection:
         """Features and residual variance at standardised inputs."""
         features, residual = [], torch.zeros(len(x)).to(x)

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from workbench.gp.fields.inducing import InducingField
+from workbench.gp.kernels.persistent import PERSISTENT
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 
 
@@ -27,15 +28,19 @@ class InducingMoves:
 
     def __init__(self, field: InducingField, step: float):
         self.field, self.step, self.held = field, step, list(field.inducing)
+        # Effects of areas have no place that they could be moved from.
+        self.moved = [z is not None and term.name != PERSISTENT
+                      for term, z in zip(field.terms, self.held, strict=True)]
         self.items = [Hyperparameter(f"inducing.{term.name}", nn.Parameter(torch.zeros_like(z)))
-                      for term, z in zip(field.terms, self.held, strict=True) if z is not None]
+                      for term, z, moved in zip(field.terms, self.held, self.moved, strict=True)
+                      if moved]
         self.count = sum(len(one.raw) for one in self.items)
 
     def place(self) -> None:
         """Put the inducing inputs where the moves say, differentiable in them."""
         moves = iter(self.items)
-        self.field.inducing = [None if z is None else z + self.step * next(moves).raw
-                               for z in self.held]
+        self.field.inducing = [z + self.step * next(moves).raw if moved else z
+                               for z, moved in zip(self.held, self.moved, strict=True)]
 
     @torch.no_grad()
     def undo(self) -> None:

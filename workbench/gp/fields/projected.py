@@ -12,6 +12,7 @@ from workbench.gp.fields.geometry import Geometry
 from workbench.gp.fields.inducing import Aggregated, InducingField, Projection
 from workbench.gp.fields.residual import Residual, residual_of
 from workbench.gp.kernels.operators import AggregationOperator, weighted_rows
+from workbench.gp.kernels.persistent import PersistentTerm
 from workbench.gp.numerics.shapes import PerBag, PerIndividual
 
 
@@ -87,6 +88,10 @@ def project_data(field: InducingField, seen: Geometry, nugget_variance: Tensor,
     if seen.shift is not None:
         projection = replace(projection, offset=projection.offset + seen.shift)
     residual = residual_of(field, projection, seen)
+    for term in field.terms:
+        if isinstance(term, PersistentTerm):    # that much of the nugget is in the area's effect
+            kept = term.kept(term.numbers(seen.x))
+            projection = replace(projection, residual=projection.residual - kept)
     return ProjectedData(projection, seen.operator, residual, nugget_variance, effect_std,
                 seen.concentration)
 
@@ -121,6 +126,8 @@ def with_effects(seen: ProjectedData, mean: Tensor, covariance: Tensor,
         features = torch.cat([features, seen.effect_std.expand(len(features), 1)], 1)
         mean = torch.cat([mean, mean.new_zeros(1)])
         covariance = torch.block_diag(covariance, covariance.new_ones(1, 1))
-    projection = Projection(features, residual.diagonal + (nugget - kept), seen.projection.offset)
+    beside = seen.projection.residual - seen.residual.diagonal
+    projection = Projection(features, residual.diagonal + beside + (nugget - kept),
+                            seen.projection.offset)
     zero = torch.zeros_like(nugget)
     return ProjectedData(projection, seen.operator, residual, zero, None), mean, covariance

@@ -16,6 +16,7 @@ import numpy as np
 
 from workbench.checks import without_warnings
 from workbench.gp.inference.parts import seen_in_learning
+from workbench.gp.kernels.persistent import VARIANCE
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.natural_gradient import optimise
 from workbench.gp.optimisation.training import History, scaled_callback
@@ -159,5 +160,6 @@ def _scale(state, lengthscale: float, variance: float) -> None:
     """Multiply the free lengthscales and variances of the kernel's terms."""
     for item in state.hyperparameters.free:
         factor = {"lengthscale": lengthscale, "variance": variance}.get(item.name.split(".")[-1])
-        if factor is not None and item.name not in ("noise.variance", "area.variance"):
+        if factor is not None and item.name not in (
+                "noise.variance", "area.variance", VARIANCE):
             item.set((factor * item.natural.detach().reshape(-1)).tolist())

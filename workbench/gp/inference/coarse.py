@@ -116,7 +116,8 @@ def _some(bags: Bags, areas: Tensor) -> tuple[Bags, Tensor]:
         bags, membership=own[rows], count=len(areas),
         names=tuple(bags.names[int(one)] for one in areas) if bags.names else (),
         **cut(("trials", "noise_variance", "mediators"), areas),
-        **cut(("x", "weight", "concentration", "individual_noise_variance", "areas"), rows)), rows
+        **cut(("x", "weight", "concentration", "individual_noise_variance", "areas",
+               "recurring"), rows)), rows
 
 
 def begun(state, less: Less, search: Callable[[Callback | None], History],

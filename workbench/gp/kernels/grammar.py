@@ -11,8 +11,6 @@ its own lengthscale.
 from __future__ import annotations
 
 import re
-import threading
-import weakref
 from dataclasses import dataclass
 
 import gpytorch
@@ -23,7 +21,7 @@ from torch import Tensor, nn
 
 from workbench.checks import InputError, choose
 from workbench.gp.data.bags import Columns
-from workbench.gp.kernels.parts import Matern, Product, Scaled, dense
+from workbench.gp.kernels.parts import Matern, Product, Scaled, alone, dense
 from workbench.gp.numerics.recent import ResultCache
 from workbench.gp.numerics.shapes import Inputs
 
@@ -57,16 +55,6 @@ class Factor:
     columns: tuple[int, ...]
 
 
-# GPyTorch takes a user's kernel's columns away while its matrix is computed: another thread that
-# asks it meanwhile (two sessions of an app with one fit) would get that of other columns.
-_GUARD, _LOCKS = threading.Lock(), weakref.WeakKeyDictionary()
-
-
-def _alone(kernel: gpytorch.kernels.Kernel) -> threading.Lock:
-    with _GUARD:
-        return _LOCKS.setdefault(kernel, threading.Lock())
-
-
 class Term(nn.Module):
     """One additive term of a kernel: variance x product of kernels on some columns.
 
@@ -78,7 +66,7 @@ class Term(nn.Module):
                  finite_rank: bool = False):
         super().__init__()
         self.name, self.kernel, self.columns = name, kernel, columns
-        self.finite_rank = finite_rank
+        self.finite_rank, self.width = finite_rank, None
 
     @property
     def has_basis(self) -> bool:
@@ -89,13 +77,17 @@ class Term(nn.Module):
         """Dense kernel matrix between standardised inputs, (..., n, m)."""
         if isinstance(self.kernel, Scaled):
             return dense(self.kernel, x1, x2)
-        with _alone(self.kernel):
-            return self.kernel(x1, x2).to_dense()
+        with alone(self.kernel):
+            return self.kernel(*self._own(x1, x2)).to_dense()
 
     def between(self, x1: Inputs, x2: Inputs) -> Tensor:
         """Prior covariance of each input with its partner in the other set (n,)."""
-        with _alone(self.kernel):
-            return self.kernel(x1, x2, diag=True)
+        with alone(self.kernel):
+            return self.kernel(*self._own(x1, x2), diag=True)
+
+    def _own(self, *inputs: Inputs) -> tuple[Inputs, ...]:
+        """Inputs without the numbers of areas, of which a user's kernel knows nothing."""
+        return inputs if self.width is None else tuple(x[..., :self.width] for x in inputs)
 
     def diagonal(self, x: Inputs) -> Tensor:
         """Prior variance at each input (n,)."""
@@ -171,7 +163,10 @@ def build(kernel: str | gpytorch.kernels.Kernel, columns: Columns, x: Inputs,
     if isinstance(kernel, gpytorch.kernels.Kernel):
         import copy
 
-        return [Term("kernel", copy.deepcopy(kernel).to(x), tuple(range(x.shape[1])))]
+        width = len(columns.names)
+        term = Term("kernel", copy.deepcopy(kernel).to(x), tuple(range(width)))
+        term.width = width
+        return [term]
     terms, used = [], {}
     parsed = parse(kernel, columns)
     for factors in parsed:
@@ -180,7 +175,7 @@ def build(kernel: str | gpytorch.kernels.Kernel, columns: Columns, x: Inputs,
         label = name if used[name] == 1 else f"{name}_{used[name]}"
         product = [_base(f, x, seed) for f in factors]
         base = product[0] if len(product) == 1 else Product(*product)
-        scaled = Scaled(base, outputscale_constraint=_positive())
+        scaled = Scaled(base, outputscale_constraint=positive())
         where = tuple(sorted({c for f in factors for c in f.columns}))
         # All terms start with the same share of a prior variance of f of one; a linear kernel has
         # that of one column in each of its columns.
@@ -255,7 +250,8 @@ def _columns_of(name: str, group: str | None, several: bool, columns: Columns) -
     return columns.group(wanted) or columns.group("all")
 
 
-def _positive() -> Positive:
+def positive() -> Positive:
+    """The constraint of lengthscales and variances: raw values are logarithms."""
     # The exponential keeps natural-scale gradients proportional to the value: lengthscales and
     # variances span orders of magnitude, on which softplus makes L-BFGS slow.
     return Positive(transform=torch.exp, inv_transform=torch.log)
@@ -274,13 +270,13 @@ def _base(factor: Factor, x: Inputs, seed: int) -> gpytorch.kernels.Kernel:
         return _frozen(kernel)
     if factor.ard:
         common["ard_num_dims"] = len(factor.columns)
-    common["lengthscale_constraint"] = _positive()
+    common["lengthscale_constraint"] = positive()
     if factor.name.startswith("matern"):
         kernel = Matern(nu=int(factor.name[-2]) / 2, **common)
     elif factor.name == "rq":
-        kernel = gpytorch.kernels.RQKernel(alpha_constraint=_positive(), **common)
+        kernel = gpytorch.kernels.RQKernel(alpha_constraint=positive(), **common)
     elif factor.name == "periodic":
-        kernel = gpytorch.kernels.PeriodicKernel(period_length_constraint=_positive(), **common)
+        kernel = gpytorch.kernels.PeriodicKernel(period_length_constraint=positive(), **common)
     else:
         kernel = gpytorch.kernels.RBFKernel(**common)
     kernel = kernel.to(x)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from functools import reduce
 
 import gpytorch
@@ -10,6 +12,16 @@ from linear_operator import to_dense
 from torch import Tensor
 
 from workbench.gp.numerics.shapes import Inputs
+
+# GPyTorch takes a user's kernel's columns away while its matrix is computed: another thread that
+# asks it meanwhile (two sessions of an app with one fit) would get that of other columns.
+_GUARD, _LOCKS = threading.Lock(), weakref.WeakKeyDictionary()
+
+
+def alone(kernel: gpytorch.kernels.Kernel) -> threading.Lock:
+    """The lock of a kernel, for one thread at a time to ask it."""
+    with _GUARD:
+        return _LOCKS.setdefault(kernel, threading.Lock())
 
 
 def dense(kernel: gpytorch.kernels.Kernel, x1: Inputs, x2: Inputs) -> Tensor:
@@ -46,6 +58,15 @@ class _Unbatched:
 
 class Scaled(_Unbatched, gpytorch.kernels.ScaleKernel):
     """A variance times a kernel."""
+
+
+class SameArea(_Unbatched, gpytorch.kernels.Kernel):
+    """One between inputs of the same area, by a column of numbers of areas, else zero."""
+
+    def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **options) -> Tensor:
+        """Whether areas are the same (..., n, m), or with ``diag`` of each pair (..., n)."""
+        numbers = (x1[..., 0], x2[..., 0]) if diag else (x1[..., :, None, 0], x2[..., None, :, 0])
+        return (numbers[0] - numbers[1]).abs().lt(0.5).to(x1)
 
 
 class Product(_Unbatched, gpytorch.kernels.ProductKernel):

@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from workbench.checks import InputError, require
-from workbench.gp.data.bags import Source, known_trials
+from workbench.gp.data.bags import Source
+from workbench.gp.data.trials import known_trials
 from workbench.gp.likelihoods.base import Likelihood, Units
 from workbench.gp.likelihoods.links import Link, link_named
 from workbench.gp.likelihoods.moments import OddsMoments

@@ -15,9 +15,11 @@ from workbench.gp.data.inputs import InputTransform
 from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.grammar import Term, build, inducing_inputs
 from workbench.gp.kernels.operators import AggregationOperator
+from workbench.gp.kernels.persistent import PERSISTENT
 from workbench.gp.likelihoods import Normal
 from workbench.gp.likelihoods.links import spread as spread
-from workbench.gp.models.options import Options, cast_source
+from workbench.gp.models.casting import cast_source
+from workbench.gp.models.options import Options
 from workbench.gp.numerics.shapes import Inputs
 from workbench.gp.optimisation import priors as prior_module
 from workbench.gp.optimisation.hyperparameters import (
@@ -146,7 +148,7 @@ def kernel_hyperparameters(
 
     Lengthscales of coordinates get a penalised-complexity prior, P(ℓ < 5 % of the domain) = 5 %;
     of covariates a log-normal with its median at the initial value and sigma 1. Variances get
-    P(std > 3 link units) = 5 %.
+    P(std > 3 link units) = 5 %, that of effects of areas 1 instead of 3.
     """
     items = []
     for term in terms:
@@ -160,7 +162,8 @@ def kernel_hyperparameters(
 def _kernel_item(term, path, raw, constraint, transform, extent, scale) -> Hyperparameter:
     leaf = path.rsplit(".", 1)[-1].removeprefix("raw_")
     if leaf == "outputscale" and path == "raw_outputscale":
-        prior = PCStd(3 * scale, 0.05, of_variance=True)
+        largest = scale if term.name == PERSISTENT else 3 * scale
+        prior = PCStd(largest, 0.05, of_variance=True)
         return Hyperparameter(f"{term.name}.variance", raw, constraint, "link scale²", 1.0, prior)
     middle = _factor_label(term, path)
     name = f"{term.name}.{middle}{'period' if leaf == 'period_length' else leaf}"

@@ -13,8 +13,8 @@ from workbench.gp.data.bags import Bags
 from workbench.gp.likelihoods import Units
 from workbench.gp.likelihoods.noise import AREA, IndividualNoise, NoiseModel
 from workbench.gp.likelihoods.preserving import Groups, preserve
+from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.keeping import Kept, keep_state
-from workbench.gp.models.options import cast_bags
 from workbench.gp.predictive import Normal
 
 _CHUNK = 100_000
@@ -56,7 +56,7 @@ def noise_given_totals(state, bags: Bags) -> IndividualNoise | None:
 
 
 @torch.no_grad()
-def prior_of(state, bags: Bags) -> Normal:
+def prior_of(state, bags: Bags, field=None) -> Normal:
     """Prior of f at the individuals of a state whose ``field`` has terms: N(mean, Σ k_t(x, x)).
 
     Parameters
@@ -65,8 +65,10 @@ def prior_of(state, bags: Bags) -> Normal:
         With ``field``, ``transform`` and ``options``.
     bags : Bags
         Where.
+    field : InducingField, optional
+        Whose terms, if not all of the state's.
     """
-    bags, field = cast_bags(bags, state.options), state.field
+    bags, field = cast_bags(bags, state.options), state.field if field is None else field
     x = state.transform(bags.x)
     variance = torch.cat([sum(term.diagonal(part) for term in field.terms)
                           for part in x.split(_CHUNK)])

@@ -170,6 +170,7 @@ def probe(fit, bags: Bags) -> tuple[Tensor, Tensor]:
                trials=None if bags.trials is None else bags.trials[:count],
                mediators=None if bags.mediators is None else bags.mediators[:count],
                mediator_columns=bags.mediator_columns,
-               concentration=None if bags.concentration is None else bags.concentration[:n])
+               concentration=None if bags.concentration is None else bags.concentration[:n],
+               recurring=None if bags.recurring is None else bags.recurring[:n])
     predicted = fit.at(few, torch.arange(count))
     return predicted.mean, predicted.std

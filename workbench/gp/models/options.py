@@ -10,13 +10,12 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import ClassVar
 
 import torch
-from torch import Tensor
 
-from workbench.checks import InputError, choose, reject, require
-from workbench.gp.data.bags import Bags, Source, Targets
+from workbench.checks import InputError, choose, reject
 from workbench.gp.data.inputs import EXTRAPOLATIONS, TRANSFORMS
 from workbench.gp.expectations import BOUND_NAMES
 from workbench.gp.kernels.grammar import ALIASES, KERNELS
+from workbench.gp.kernels.persistent import VARIANCE
 from workbench.gp.likelihoods import AREA, FAY_HERRIOT, LIKELIHOODS, Likelihood
 from workbench.gp.likelihoods.links import LINKS
 from workbench.gp.models.checking import check_options
@@ -24,6 +23,7 @@ from workbench.gp.models.retired import refuse_retired
 
 NOISES = ("constant", "size", "weight", "known")
 OVERDISPERSIONS, LAYOUTS = ("auto", "none", "area"), ("additive", "joint")
+MOST_PERSISTENT = 500       # areas whose effects are looked for without being asked
 
 
 def option(default, help: str, *, choices=None, bounds=None, unit: str = ""):
@@ -106,6 +106,10 @@ class VariationalOptions(AggregatedOptions):
     overdispersion: str = option(
         "auto", "area: an iid Gaussian effect of each area on the link scale, its std learnt; auto "
         "is area for Poisson counts, else none", choices=OVERDISPERSIONS)
+    persistence: str = option(
+        "auto", "of areas with values in several periods: area, an iid Gaussian effect that each "
+        "keeps in all of them, its variance learnt; auto is area for up to "
+        f"{MOST_PERSISTENT} areas, unless overdispersion is none", choices=OVERDISPERSIONS)
     nugget: float | str = option(
         "auto", "std of individual white noise in f on the link scale: a number, or learn; auto is "
         "learn for Poisson counts, else 0", bounds=(0.0, 10.0))
@@ -138,8 +142,8 @@ class VariationalOptions(AggregatedOptions):
             raise InputError(f"the {self.likelihood} likelihood already is overdispersed; use "
                              "overdispersion='none', or likelihood='poisson' with 'area'")
 
-    def resolved(self, likelihood: type[Likelihood], given: Mapping | None = None
-                 ) -> VariationalOptions:
+    def resolved(self, likelihood: type[Likelihood], given: Mapping | None = None,
+                 recurring: int = 0) -> VariationalOptions:
         """These options with ``auto`` of overdispersion and nugget as the likelihood has them.
 
         Counts vary more between areas and individuals than Poisson variables do, as long as nobody
@@ -152,6 +156,8 @@ class VariationalOptions(AggregatedOptions):
             Of the source.
         given : mapping, optional
             Hyperparameters of ``condition``, all of them.
+        recurring : int
+            Number of the source's areas, if they have values in several periods.
         """
         named = None if given is None else {**self.hyperparameters, **given}
 
@@ -163,7 +169,12 @@ class VariationalOptions(AggregatedOptions):
             area = "area" if wanted("area.std") else "none"
         if nugget == "auto":
             nugget = "learn" if wanted("nugget.std") else 0.0
-        return replace(self, overdispersion=area, nugget=nugget)
+        lasting = self.persistence == "area" or (
+            self.persistence == "auto" and self.overdispersion != "none"
+            and recurring <= MOST_PERSISTENT)
+        keeps = lasting and recurring > 0 if named is None else VARIANCE in named
+        return replace(self, overdispersion=area, nugget=nugget,
+                       persistence="area" if keeps else "none")
 
 
 @dataclass(frozen=True)
@@ -219,36 +230,3 @@ def non_defaults(options: Options) -> dict:
         if value != default:
             out[entry.name] = value
     return out
-
-
-def cast_bags(bags: Bags, options: Options) -> Bags:
-    """The bags on the device and in the dtype of the options; themselves if that is so already."""
-    device, dtype = torch.device(options.device), options.torch_dtype
-    names = ("x", "membership", "trials", "noise_variance", "individual_noise_variance",
-             "mediators", "concentration", "areas")
-    parts = [bags.weight, *(getattr(bags, name) for name in names)]
-    if all(part is None or part.device == device and (
-            part.dtype == dtype or not part.is_floating_point()) for part in parts):
-        return bags
-    cast = {name: _to(getattr(bags, name), options) for name in names}
-    return replace(bags, weight=_to(bags.weight, options, positive=True), **cast)
-
-
-def cast_source(source: Source, options: Options) -> Source:
-    """The source on the device and in the dtype of the options."""
-    targets = Targets(*(_to(getattr(source.targets, entry.name), options)
-                        for entry in fields(Targets)))
-    return replace(source, bags=cast_bags(source.bags, options), targets=targets)
-
-
-def _to(value: Tensor | None, options: Options, positive: bool = False) -> Tensor | None:
-    if value is None or not value.is_floating_point():
-        return None if value is None else value.to(options.device)
-    cast = value.to(device=options.device, dtype=options.torch_dtype)
-    if cast.dtype != value.dtype:
-        lost = (cast.isfinite().to(value.device) != value.isfinite()).sum() + (
-            positive * (cast < torch.finfo(cast.dtype).tiny).sum().to(value.device))
-        require(int(lost) == 0, f"{int(lost)} of {value.numel()} numbers, from "
-                f"{float(value.abs().min()):.3g} to {float(value.abs().max()):.3g} in size, are "
-                f"beyond the range of {options.dtype}; use dtype='float64', or other units")
-    return cast

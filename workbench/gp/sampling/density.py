@@ -1,10 +1,10 @@
 """The joint density of a VBAgg model's field and hyperparameters given its totals, in jax.
 
-    v = mean + L z + τ e + s a,   η = A ψ(v),   y ~ p(y | η),
+    v = mean + L z + τ e + s a + t u,   η = A ψ(v),   y ~ p(y | η),
 
-with z, e, a standard normal, K = L Lᵀ the whole prior covariance of the individuals, without
-inducing inputs; τ the nugget's and s the area effect's standard deviation. Nothing is approximated
-but by a jitter of 1e-8 of K's diagonal.
+with z, e, a, u standard normal, K = L Lᵀ the whole prior covariance of the individuals, without
+inducing inputs; τ the nugget's, s the area effect's and t the standard deviation of what an area
+keeps over periods. Nothing is approximated but by a jitter of 1e-8 of K's diagonal.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import numpy as np
 
 from workbench.checks import package, require
 from workbench.gp.kernels.grammar import JointTerm
+from workbench.gp.kernels.persistent import VARIANCE
+from workbench.gp.models.vbagg.persistent import keeps_effects
 from workbench.gp.sampling.kernels import covariance, log_prior
 
 _JITTER = 1e-8
@@ -55,7 +57,9 @@ class Density:
         x = state.x.numpy(force=True).astype(float)
         terms = [part for term in state.field.terms
                  for part in (term.parts if isinstance(term, JointTerm) else [term])]
-        self._covariance = covariance(terms, x)
+        self.lasting = keeps_effects(state)     # the last term, which is no part of f
+        self._covariance = covariance(terms[:-1], x[:, :-1]) if self.lasting else (
+            covariance(terms, x))
         self._noise = state.noise if state.likelihood.has_noise else None
         self.items = [] if fixed else [item for item in state.hyperparameters if not item.fixed]
         self.start = (np.concatenate([_raw(i) for i in self.items]) if self.items else np.zeros(0))
@@ -63,7 +67,15 @@ class Density:
         self._fixed |= {id(item.raw): _raw(item) for item in state.hyperparameters}
         self._named = {item.name: item for item in state.hyperparameters}
         self.nugget, self.area = "nugget.std" in self._named, "area.std" in self._named
-        self.width = self.n * (1 + self.nugget) + self.bags * self.area
+        self.own = np.arange(self.n)        # whose nugget it is: of a place in all periods
+        if self.lasting:
+            kept = [*state.transform.columns.coordinates, -1]
+            self.areas = np.unique(x[:, -1], return_inverse=True)[1].reshape(-1)
+            if len(kept) > 1:
+                self.own = np.unique(x[:, kept], axis=0, return_inverse=True)[1].reshape(-1)
+        self.places = int(self.own.max()) + 1
+        self.width = self.n + self.places * self.nugget + self.bags * self.area
+        self.width += (int(self.areas.max()) + 1) if self.lasting else 0
         self._priors = [(item, log_prior(item.prior, self.jnp)) for item in self.items]
         self._root = None if self.items else self._factor(self._values(self.start))
 
@@ -99,10 +111,15 @@ class Density:
         v = f
         if self.nugget:
             std = self._natural(self._named["nugget.std"], value)[0]
-            v = v + std * z[self.n:2 * self.n]
+            v = v + jnp.take(std * z[self.n:self.n + self.places], self.own)
         if self.area:
-            effects = self._natural(self._named["area.std"], value)[0] * z[-self.bags:]
+            start = self.n + self.places * self.nugget
+            effects = self._natural(self._named["area.std"], value)[0] * z[start:start + self.bags]
             v = v + jnp.take(effects, self.members)
+        if self.lasting:
+            start = self.n + self.places * self.nugget + self.bags * self.area
+            std = jnp.sqrt(self._natural(self._named[VARIANCE], value)[0])
+            v = v + jnp.take(std * z[start:], self.areas)
         return f, v
 
     def rate(self, v):

@@ -57,6 +57,10 @@ class CentrePointGP(LabelledModel):
     overdispersion : {"auto", "none", "area"}, default "auto"
         area: an iid Gaussian effect of each area on the link scale, its std learnt; auto is area
         for Poisson counts, else none.
+    persistence : {"auto", "none", "area"}, default "auto"
+        Of areas with values in several periods: area, an iid Gaussian effect that each keeps in all
+        of them, its variance learnt; auto is area for up to 500 areas, unless overdispersion is
+        none.
     nugget : float or str, default "auto"
         Std of individual white noise in f on the link scale: a number, or learn; auto is learn for
         Poisson counts, else 0; from 0 to 10.
@@ -96,7 +100,8 @@ class CentrePointGP(LabelledModel):
                  max_steps: int = 100, tolerance: float = 1e-06, seed: int = 0,
                  dtype: str = "float64", device: str = "cpu", noise: str = "auto",
                  likelihood: str = "auto", link: str = "auto", bound: str = "default",
-                 overdispersion: str = "auto", nugget: float | str = "auto", inducing: int = 100,
-                 compress: int = 40, average: int | str = 0, inducing_inputs: str = "held",
+                 overdispersion: str = "auto", persistence: str = "auto",
+                 nugget: float | str = "auto", inducing: int = 100, compress: int = 40,
+                 average: int | str = 0, inducing_inputs: str = "held",
                  layout: str = "additive") -> None:
         self._set(locals())

@@ -25,8 +25,8 @@ from workbench.gp.models.base import Model
 from workbench.gp.models.baselines.fit import PointFit
 from workbench.gp.models.baselines.options import BagConstantOptions
 from workbench.gp.models.baselines.state import point_likelihood
+from workbench.gp.models.casting import cast_bags, cast_source
 from workbench.gp.models.keeping import Recalled
-from workbench.gp.models.options import cast_bags, cast_source
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.training import History
 from workbench.gp.predictive import Point

@@ -12,8 +12,8 @@ from workbench.checks import InputError, require
 from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import Units
+from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.fits import ModelFit, units_of
-from workbench.gp.models.options import cast_bags
 from workbench.gp.predictive import Point
 
 

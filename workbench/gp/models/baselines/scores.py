@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from workbench.gp.data.bags import Source
-from workbench.gp.models.options import cast_source
+from workbench.gp.models.casting import cast_source
 
 _SAMPLES = 1000
 

@@ -35,8 +35,8 @@ from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import Likelihood, likelihood_for, noise_convention
 from workbench.gp.models import assembly
 from workbench.gp.models.baselines.manifold import ManifoldPenalty, RandomFeatures
+from workbench.gp.models.casting import cast_bags, cast_source
 from workbench.gp.models.keeping import Recalled
-from workbench.gp.models.options import cast_bags, cast_source
 from workbench.gp.numerics.shapes import PerIndividual
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.training import History, maximise

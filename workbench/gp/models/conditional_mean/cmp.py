@@ -17,6 +17,7 @@ from workbench.gp.data.bags import Bags
 from workbench.gp.fields.mediated import squares
 from workbench.gp.kernels.operators import SegmentMean
 from workbench.gp.models.base import Model
+from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.conditional_mean.cmp_options import CMPOptions
 from workbench.gp.models.conditional_mean.cmp_state import CMPState
 from workbench.gp.models.conditional_mean.mean_function import evaluate
@@ -24,7 +25,6 @@ from workbench.gp.models.conditional_mean.mediators import warn_where_no_bag_is
 from workbench.gp.models.exact.bagged_gp import ExactFit
 from workbench.gp.models.fits import ModelFit
 from workbench.gp.models.joint import gaussian
-from workbench.gp.models.options import cast_bags
 from workbench.gp.predictive import Normal
 
 

@@ -16,6 +16,7 @@ from workbench.gp.kernels.grammar import Term
 from workbench.gp.likelihoods import Normal
 from workbench.gp.likelihoods.links import link_named
 from workbench.gp.models import assembly
+from workbench.gp.models.casting import cast_source
 from workbench.gp.models.conditional_mean.first_stage import LeftOut, choose_by_leaving_out
 from workbench.gp.models.conditional_mean.mean_function import evaluate
 from workbench.gp.models.conditional_mean.mediators import PREFIX, mediators_of
@@ -23,7 +24,6 @@ from workbench.gp.models.conditional_mean.starts import Evidence, train_from_sta
 from workbench.gp.models.conditional_mean.target_noise import TargetNoise
 from workbench.gp.models.conditional_mean.two_stages import Marks, Searcher, TwoStages
 from workbench.gp.models.keeping import Recalled
-from workbench.gp.models.options import cast_source
 from workbench.gp.numerics.shapes import Inputs
 from workbench.gp.optimisation.hyperparameters import Hyperparameter, HyperparameterSet
 from workbench.gp.optimisation.training import History

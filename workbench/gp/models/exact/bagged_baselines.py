@@ -11,10 +11,11 @@ from torch import Tensor
 from workbench.checks import require
 from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.operators import OPERATORS
+from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.exact.bagged_gp import AggregatedGP, ExactFit, ExactState
 from workbench.gp.models.fits import ModelFit
 from workbench.gp.models.joint import gaussian
-from workbench.gp.models.options import NOISES, AggregatedOptions, cast_bags, option
+from workbench.gp.models.options import NOISES, AggregatedOptions, option
 from workbench.gp.numerics.linalg import left
 from workbench.gp.predictive import Normal
 

@@ -25,11 +25,11 @@ from workbench.gp.likelihoods.links import link_named
 from workbench.gp.likelihoods.noise import noise_convention
 from workbench.gp.models import assembly
 from workbench.gp.models.base import EvidenceState, Model
+from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.exact.cost import ExactOptions, exact_cost, refuse_beyond
 from workbench.gp.models.fits import ModelFit, prior_of, units_of
 from workbench.gp.models.joint import MOST_JOINT, gaussian, in_parts, sum_bags
 from workbench.gp.models.keeping import Kept
-from workbench.gp.models.options import cast_bags
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.predictive import Normal
 

@@ -13,9 +13,9 @@ from workbench.checks import require
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.likelihoods import Normal
 from workbench.gp.models.base import Model
+from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.fits import ModelFit
 from workbench.gp.models.keeping import Recalled
-from workbench.gp.models.options import cast_bags
 from workbench.gp.models.several_sources.sources import SourceSet, StandardisedSource
 from workbench.gp.predictive import Predictive
 

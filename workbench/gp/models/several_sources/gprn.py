@@ -14,7 +14,7 @@ from torch import Tensor
 from workbench.gp.data.bags import Bags
 from workbench.gp.data.runs import split
 from workbench.gp.kernels.operators import OPERATORS, Identity
-from workbench.gp.models.options import cast_bags
+from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.several_sources.base import MultiSourceModel, SourcesFit, white_draws
 from workbench.gp.models.several_sources.gprn_state import GPRNState
 from workbench.gp.models.several_sources.options import MRGPRNOptions

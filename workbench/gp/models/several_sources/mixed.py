@@ -27,8 +27,8 @@ from workbench.gp.inference.objectives import expected_log_likelihood
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import likelihood_for
 from workbench.gp.models import assembly
+from workbench.gp.models.casting import cast_bags, cast_source
 from workbench.gp.models.keeping import Recalled
-from workbench.gp.models.options import cast_bags, cast_source
 from workbench.gp.models.several_sources.base import MultiSourceModel, SourcesFit
 from workbench.gp.models.several_sources.options import MixedOptions
 from workbench.gp.models.several_sources.shifted import ShiftedField

@@ -17,7 +17,7 @@ from workbench.checks import reject
 from workbench.gp.data.bags import Bags
 from workbench.gp.fields.exact import slices
 from workbench.gp.kernels.operators import OPERATORS
-from workbench.gp.models.options import cast_bags
+from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.several_sources.base import MultiSourceModel, SourcesFit, white_draws
 from workbench.gp.models.several_sources.composite import estimate_composite_weights
 from workbench.gp.models.several_sources.magnitude import Weights

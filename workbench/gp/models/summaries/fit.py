@@ -15,9 +15,9 @@ from workbench.gp.likelihoods import preserving
 from workbench.gp.likelihoods.links import Link
 from workbench.gp.likelihoods.noise import IndividualNoise
 from workbench.gp.likelihoods.sharing import allocate
+from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.fits import ModelFit, prior_of
 from workbench.gp.models.joint import gaussian, in_parts, sum_bags
-from workbench.gp.models.options import cast_bags
 from workbench.gp.numerics.linalg import cholesky
 from workbench.gp.predictive import Normal, Predictive, Samples
 

@@ -25,7 +25,7 @@ from workbench.gp.kernels.operators import Identity
 from workbench.gp.likelihoods.variance_functions import VARIANCE_FUNCTIONS, VarianceFunction, custom
 from workbench.gp.models import assembly
 from workbench.gp.models.base import EvidenceState, Model
-from workbench.gp.models.options import cast_source
+from workbench.gp.models.casting import cast_source
 from workbench.gp.models.summaries.fit import QuasiFit
 from workbench.gp.models.summaries.options import QuasiOptions
 from workbench.gp.optimisation.hyperparameters import Hyperparameter

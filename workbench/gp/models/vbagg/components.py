@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from workbench.checks import choose
 from workbench.gp.data.bags import Bags, Columns
+from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.grammar import Term
+from workbench.gp.kernels.persistent import PERSISTENT
 from workbench.gp.models.vbagg.effects import has_effects, total_effects
+from workbench.gp.models.vbagg.persistent import keeps_effects
 from workbench.gp.predictive import Normal
 
 INTERCEPT, AREA_EFFECT = "intercept", "area effect"
@@ -47,27 +52,38 @@ def components(fit, bags: Bags, by: str = "term", known: Tensor | None = None
     """
     state, field = fit.state, fit.state.field
     choose("by", by, WAYS)
-    x = state.transform(bags.x.to(state.x))
+    x = state.transform.of(replace(bags, x=bags.x.to(state.x)))
     groups: dict[str, list[int]] = {}
     for position, term in enumerate(field.terms):
+        if term.name == PERSISTENT:     # is an effect of areas
+            continue
         name = term.name if by == "term" else role_of(term, bags.columns)
         groups.setdefault(name, []).append(position)
-    blocks = list(field.blocks().values())
     flat = Normal(field.mean.detach().expand(len(x)), torch.zeros(len(x)).to(x))
     out = {INTERCEPT: flat}
     for name, chosen in groups.items():
-        alone = type(field)(*([part[i] for i in chosen] for part in (
-            field.terms, field.inducing, field.averaging)))
-        rows = torch.cat([torch.arange(*blocks[i]) for i in chosen]).to(x.device)
-        found = [alone.project(part).marginals(
-            field.q_mean[rows], field.q_covariance[rows][:, rows]) for part in x.split(_CHUNK)]
+        alone = field.part(chosen)
+        found = [alone.project(part).marginals(alone.q_mean, alone.q_covariance)
+                 for part in x.split(_CHUNK)]
         mean, variance = (torch.cat(both) for both in zip(*found, strict=True))
         before = out.get(name)
-        out[name] = Normal(mean if before is None else mean + before.mean,
-                           variance.clamp_min(0).sqrt())
-    if known is not None and has_effects(state) and not state.likelihood.multiplied:
+        shift = 0.0 if before is None else before.mean
+        out[name] = Normal(mean - field.mean.detach() + shift, variance.clamp_min(0).sqrt())
+    effects = has_effects(state) and not state.likelihood.multiplied or keeps_effects(state)
+    if known is not None and effects:
         parts = [total_effects(state, seen, fit.moments(seen), part, which)
                  for part, which in fit.parts(bags, known)
                  for seen in [fit.individual_view(part)]]
         out[AREA_EFFECT] = Normal(*(torch.cat(rows) for rows in zip(*parts, strict=True)))
+    return out
+
+
+def coefficients(field: InducingField) -> dict[str, tuple[Tensor, Tensor]]:
+    """Posterior mean and sd of the weights of terms of finite rank, by the term's name."""
+    out = {}
+    for term, (start, stop) in zip(field.terms, field.blocks().values(), strict=True):
+        if term.finite_rank:
+            root, block = term.kernel.outputscale.sqrt(), slice(start, stop)
+            std = field.q_covariance.diagonal()[block].sqrt()
+            out[term.name] = (root * field.q_mean[block], root * std)
     return out

@@ -14,14 +14,17 @@ from torch import Tensor
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.data.compression import Clusters, compress
 from workbench.gp.data.inputs import InputTransform, fit_inputs
+from workbench.gp.data.recurring import without_kept
 from workbench.gp.fields.averages import averages
 from workbench.gp.fields.geometry import Geometry, geometry
 from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.grammar import JointTerm, Term
 from workbench.gp.kernels.operators import OPERATORS, AggregationOperator
+from workbench.gp.kernels.persistent import PersistentTerm, areas_as_inputs, concentrations
 from workbench.gp.likelihoods.links import Link
 from workbench.gp.models import assembly
-from workbench.gp.models.options import VariationalOptions, cast_bags
+from workbench.gp.models.casting import cast_bags
+from workbench.gp.models.options import VariationalOptions
 
 # Below this many individuals an evaluation is quick and compression not worth its approximation.
 SMALL = 4_000
@@ -81,11 +84,13 @@ def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -
 
     ``reduce`` turns bags into those the model sees.
     """
-    bags = reduce(cast_bags(source.bags, options))
+    bags, lasting = reduce(cast_bags(source.bags, options)), options.persistence == "area"
+    bags = without_kept(bags) if lasting else bags
     operator = OPERATORS[source.aggregation](bags)
     transform = fit_inputs(source.bags, options.transform, options.extrapolation)
-    individuals = transform(source.bags.x)
-    whole = geometry(transform(bags.x), operator)
+    transform = replace(transform, areas=lasting)
+    individuals = transform.of(source.bags)
+    whole = geometry(transform.of(bags), operator)
     scale = link.scale(source)
     terms = assembly.kernel_terms(options.kernel, bags.columns, individuals, options.seed, scale)
     if options.layout == "joint" and len(terms) > 1:
@@ -98,6 +103,11 @@ def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -
         inducing, averaging = (list(part) for part in zip(*found, strict=True))
     else:
         inducing = assembly.inducing_of(terms, individuals, options.inducing, options.seed)
+    if lasting:
+        terms = [*terms, PersistentTerm(
+            whole.x.shape[1] - 1, 0.2 * scale, concentrations(source.bags).to(whole.x))]
+        inducing = [*inducing, areas_as_inputs(bags, whole.x)]
+        averaging = None if averaging is None else [*averaging, None]
     return Design(bags, transform, whole, learning, terms, inducing, scale, clusters,
                   averaging)
 

@@ -9,7 +9,9 @@ import torch
 
 from workbench.checks import ConvergenceWarning, FitWarning, warn, without_warnings
 from workbench.gp.inference.shards import alone
+from workbench.gp.kernels.persistent import PERSISTENT, VARIANCE
 from workbench.gp.models.base import Model
+from workbench.gp.models.vbagg.persistent import map_field
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.numerics.recent import ResultCache
 
@@ -59,8 +61,9 @@ def _note_few_inducing(fit) -> None:
     """Say that detail may be lost where many areas share few inducing inputs."""
     state, areas = fit.state, fit.state.source.bags.count
     field = state.field
-    most = max((stop - start for z, (start, stop) in zip(
-        field.inducing, field.blocks().values(), strict=True) if z is not None), default=areas)
+    most = max((stop - start for term, z, (start, stop) in zip(
+        field.terms, field.inducing, field.blocks().values(), strict=True)
+        if z is not None and term.name != PERSISTENT), default=areas)
     if most == state.options.inducing and areas > _EACH * most:      # else there are no more places
         fit.history.notes.append(
             f"{most} inducing inputs stand for {areas:,} areas, so that the map may be smoother "
@@ -79,7 +82,7 @@ def _nested(fit, source) -> Iterator[tuple[str, float]]:
     if flat is not None:
         yield "a flat map", flat
     free = {item.name for item in fit.state.hyperparameters.free}
-    variances = [f"{term.name}.variance" for term in fit.state.field.terms]
+    variances = [f"{term.name}.variance" for term in map_field(fit.state).terms]
     for name in variances if len(variances) > 1 else ():
         if name in free:
             value = fit.hyperparameters[name]["value"]
@@ -96,7 +99,8 @@ def _flat_objective(model, source) -> float | None:
     options = model.options
     if options.kernel == "constant":
         return None
-    own = ("mean", "area.std", "area.variance", "nugget.std", "dispersion", "noise.variance")
+    own = ("mean", "area.std", "area.variance", "nugget.std", "dispersion", "noise.variance",
+           VARIANCE)
     mapped = {entry: {name: value for name, value in getattr(options, entry).items()
                       if name in own} for entry in ("hyperparameters", "initial", "priors")}
     flat = type(model).__new__(type(model))

@@ -17,9 +17,10 @@ from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import preserving
 from workbench.gp.likelihoods.base import standard_normal
 from workbench.gp.likelihoods.preserving import Groups
+from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.fits import noise_given_totals, units_of
 from workbench.gp.models.joint import sum_bags, sum_runs
-from workbench.gp.models.options import cast_bags
+from workbench.gp.models.vbagg import persistent
 from workbench.gp.models.vbagg.effects import (
     has_effects,
     posterior_effects,
@@ -36,10 +37,15 @@ _MEMBERS = _NODES.tolist(), (_SUMS / _SUMS.sum()).tolist()
 
 
 def latent(fit, bags: Bags, samples: int, generator) -> Tensor:
-    """Draws of f at individuals, without nugget and area effect (samples, N)."""
-    weights = _features(fit, samples, generator)
-    return torch.cat([_f(fit.individual_view(part), weights, generator)
-                      for part, _ in fit.parts(bags, None)], 1)
+    """Draws of f at individuals, without nugget and effects of areas (samples, N)."""
+    weights, state = _features(fit, samples, generator), fit.state
+    if not persistent.keeps_effects(state):
+        return torch.cat([_f(fit.individual_view(part), weights, generator)
+                          for part, _ in fit.parts(bags, None)], 1)
+    weights = weights[:, :len(persistent.map_field(state).q_mean)]
+    views = (persistent.map_view(state, cast_bags(part, state.options))
+             for part, _ in fit.parts(bags, None))
+    return torch.cat([_f(view, weights, generator) for view in views], 1)
 
 
 def rates(fit, bags: Bags, trained: Tensor | None, samples: int, generator) -> Tensor:
@@ -128,9 +134,10 @@ class _Rates:
     def __init__(self, fit, bags: Bags, trained: Tensor | None):
         self.fit, self.bags, self.trained = fit, bags, trained
         self.state, self.seen = fit.state, fit.individual_view(bags)
-        nugget, clustered = self.state.nugget_variance, bags.concentration is not None
-        white = self.state.link.averaged(nugget, bags.concentration) if clustered else nugget
-        self.white = white.sqrt()
+        nugget, clustered = persistent.own_nugget(self.state, bags), bags.concentration is not None
+        white = self.state.link.averaged(self.state.nugget_variance, persistent.with_kept_noise(
+            self.state, bags).concentration) if clustered else nugget
+        self.white, self.place = white.sqrt(), persistent.places(self.state, bags)
         self.hidden = (nugget - white).sqrt() if clustered else None
         if not has_effects(self.state) or self.state.likelihood.multiplied:
             return
@@ -149,11 +156,11 @@ class _Rates:
         """Rates (samples, M) for draws of q's features (samples, features)."""
         f = _f(self.seen, weights, generator)
         if self.state.likelihood.multiplied:
-            f = f + self.white * standard_normal(generator, f)
+            f = f + self._own_noise(f, generator)
             return _with_multipliers(
                 self.fit, self._rate(f), self.bags, self.trained, generator)
         if not has_effects(self.state):
-            return self._rate(f + self.white * standard_normal(generator, f))
+            return self._rate(f + self._own_noise(f, generator))
         return self._with_effects(f, generator)
 
     def _rate(self, f: Tensor, inside: slice = slice(None)) -> Tensor:
@@ -164,13 +171,20 @@ class _Rates:
         return sum(weight * psi(f + point * self.hidden[inside])
                    for point, weight in zip(*_MEMBERS, strict=True))
 
+    def _own_noise(self, f: Tensor, generator: np.random.Generator) -> Tensor:
+        """Draws of what individuals have of their own, of known areas the same in all periods."""
+        if self.place is None:
+            return standard_normal(generator, f).mul_(self.white)
+        like = f.new_empty(len(f), int(self.place.max()) + 1)
+        return standard_normal(generator, like).index_select(1, self.place).mul_(self.white)
+
     def _with_effects(self, f: Tensor, generator: np.random.Generator) -> Tensor:
         """Effects from their prior, moved to the posterior of the bag's, given the draw's total.
 
         That is Matheron's rule.
         """
         state, like = self.state, f[:, :1].expand(-1, self.bags.count)
-        own = standard_normal(generator, f).mul_(self.white)
+        own = self._own_noise(f, generator)
         areas = None
         if state.area_std is not None:
             areas = state.area_std * standard_normal(generator, like)

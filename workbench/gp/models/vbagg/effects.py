@@ -23,6 +23,7 @@ from workbench.gp.likelihoods import BagMoments
 from workbench.gp.likelihoods.moments import LOG_WEIGHTS
 from workbench.gp.likelihoods.moments import POINTS as LOG_POINTS
 from workbench.gp.likelihoods.noise import AREA
+from workbench.gp.models.vbagg import persistent
 from workbench.gp.numerics.linalg import floored
 from workbench.gp.predictive import LogNormal, Normal
 
@@ -95,7 +96,7 @@ def expected_of_clusters(state) -> float:
         mean = mean + seen.shift
     if has_effects(state):
         area = 0.0 if state.area_std is None else state.area_std.square()
-        variance = variance + state.nugget_variance + area
+        variance = variance + persistent.own_nugget(state, seen.operator.bags) + area
     return float(seen.operator.bags.weight @ state.link.distribution(mean, variance).mean)
 
 
@@ -155,7 +156,8 @@ def regression(state, share: Tensor, bags: Bags, effects: AreaEffects) -> Tensor
 
     Of a cluster the mean of those of its members.
     """
-    covariance = state.nugget_variance * bags.unaveraged * share
+    unaveraged = persistent.with_kept_noise(state, bags).unaveraged
+    covariance = state.nugget_variance * unaveraged * share
     if state.area_std is not None:
         slope = torch.zeros(bags.count).to(share).index_add(0, bags.membership, share)
         covariance = covariance + state.area_std.square() * slope[bags.membership]
@@ -195,16 +197,22 @@ def total_effects(state, seen: ProjectedData, moments: BagMoments, bags: Bags,
     """Mean and sd (N,) of the iid effects at individuals alone, given totals of trained bags.
 
     The summand of `conditional` that is not f: b times the bag's effect, whose variance is
-    gain² var g + spread, and what that effect does not explain of the individual's.
+    gain² var g + spread, and what that effect does not explain of the individual's. With it comes
+    the effect that the area keeps over periods, which is a part of g.
     """
     effects = posterior_effects(state, moments, trained)
     share, _, _ = _with_total(state, seen, bags)
     members = bags.membership
-    b, own = regression(state, share, bags, effects), state.nugget_variance
+    b, own = regression(state, share, bags, effects), persistent.own_nugget(state, bags)
     own = own if state.area_std is None else own + state.area_std.square()
     known = (effects.gain.square() * centred(state, moments)[1] + effects.spread
              - effects.prior)
-    return b * effects.location[members], _difference(own, b.square() * known[members]).sqrt()
+    mean, parts = b * effects.location[members], [own, b.square() * known[members]]
+    if persistent.keeps_effects(state):
+        lasting, spread, with_total = persistent.kept(state, seen, bags, share)
+        mean = mean + lasting
+        parts += [spread, -2 * b * effects.gain[members] * with_total]
+    return mean, _difference(*parts).sqrt()
 
 
 @dataclass(frozen=True)
@@ -265,7 +273,7 @@ def multiplied(state, seen: ProjectedData, moments: BagMoments, bags: Bags, foun
     members = bags.membership
     share, with_total, (m, s) = _with_total(state, seen, bags)
     nugget = state.nugget_variance
-    kept = nugget * bags.unaveraged         # of a cluster's mean
+    kept = nugget * persistent.with_kept_noise(state, bags).unaveraged      # of a cluster's mean
     spread = moments.log_variance
     if moments.effect_variance is not None:
         spread = spread + moments.effect_variance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from workbench.gp.data.bags import Bags
+from workbench.gp.data.recurring import unknown
 from workbench.gp.data.runs import split
 from workbench.gp.expectations import bound_named, prediction_named
 from workbench.gp.fields.projected import ProjectedData, with_effects
@@ -17,10 +19,10 @@ from workbench.gp.inference.parts import seen_in_learning
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import BagMoments
 from workbench.gp.likelihoods.preserving import Groups
+from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.fits import ModelFit, prior_of
-from workbench.gp.models.options import cast_bags
-from workbench.gp.models.vbagg import draws
-from workbench.gp.models.vbagg.components import components
+from workbench.gp.models.vbagg import draws, persistent
+from workbench.gp.models.vbagg.components import coefficients, components
 from workbench.gp.models.vbagg.effects import (
     conditional,
     expected_of_clusters,
@@ -73,8 +75,12 @@ class VariationalFit(ModelFit):
 
     @torch.no_grad()
     def latent(self, bags: Bags) -> Normal:
-        """Distribution of f at the individuals, without nugget and area effect."""
-        return Normal((found := self._marginals(bags))[0], found[1].sqrt())
+        """Distribution of f at the individuals, without nugget and effects of areas."""
+        if persistent.keeps_effects(self.state):
+            found = self._find_marginals(bags, persistent.map_field(self.state))
+        else:
+            found = self._marginals(bags)
+        return Normal(found[0], found[1].sqrt())
 
     @torch.no_grad()
     def at(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
@@ -86,6 +92,7 @@ class VariationalFit(ModelFit):
         those of trained bags are conditional on the bag's observation instead.
         """
         known = trained if area_effect else None
+        bags = bags if area_effect else unknown(bags)
         parts = [self._at(part, which) for part, which in self.parts(bags, known)]
         if not self.state.likelihood.multiplied:
             return join(parts)
@@ -104,13 +111,13 @@ class VariationalFit(ModelFit):
                                    found.shape[bags.membership])
         if not has_effects(state):
             mean, variance = self._marginals(bags)
-            return state.link.distribution(mean, variance + state.nugget_variance)
+            return state.link.distribution(mean, variance + persistent.own_nugget(state, bags))
         if not self.knows_totals(trained):
             require_one_per_bag(trained, bags.count)
             mean, variance = self._marginals(bags)
             std = state.area_std
-            area = 0.0 if std is None else std.square()
-            return state.link.distribution(mean, variance + state.nugget_variance + area)
+            own = persistent.own_nugget(state, bags) + (0.0 if std is None else std.square())
+            return state.link.distribution(mean, variance + own)
         seen = self.individual_view(bags)
         moments = self.moments(seen)
         effects = posterior_effects(state, moments, trained)
@@ -138,6 +145,7 @@ class VariationalFit(ModelFit):
         normal under logit, else Normal; times a Gamma multiplier under the negative binomial.
         """
         known = trained if area_effect and self.knows_totals(trained) else None
+        bags = bags if area_effect else unknown(bags)
         parts = [self._over(part, which) for part, which in self.parts(bags, known)]
         if not self.state.likelihood.multiplied:
             return join(parts)
@@ -187,11 +195,13 @@ class VariationalFit(ModelFit):
     @torch.no_grad()
     def draw_rates(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
         """Joint draws of rates, see `at` (samples, N); trained bags given their totals."""
+        bags = unknown(bags) if trained is None else bags
         return draws.rates(self, bags, trained, samples, np.random.default_rng(seed))
 
     @torch.no_grad()
     def draw_totals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
         """Joint draws of bag parameters, see `over` (samples, B)."""
+        bags = unknown(bags) if trained is None else bags
         return draws.totals(self, bags, trained, samples, np.random.default_rng(seed))
 
     @torch.no_grad()
@@ -238,16 +248,7 @@ class VariationalFit(ModelFit):
 
         Slopes are per standardised covariate, in the order of the term's columns.
         """
-        state, out = self.state, {}
-        for term, (start, stop) in zip(
-            state.field.terms, state.field.blocks().values(), strict=True
-        ):
-            if term.finite_rank:
-                root = term.kernel.outputscale.sqrt()
-                block = slice(start, stop)
-                std = state.field.q_covariance.diagonal()[block].sqrt()
-                out[term.name] = (root * state.field.q_mean[block], root * std)
-        return out
+        return coefficients(self.state.field)
 
     def components(self, bags: Bags, by: str = "term", known: Tensor | None = None
                    ) -> dict[str, Normal]:
@@ -256,17 +257,16 @@ class VariationalFit(ModelFit):
 
     def prior(self, bags: Bags) -> Normal:
         """Distribution of f at the individuals before any total was seen."""
-        return prior_of(self.state, bags)
+        return prior_of(self.state, bags, persistent.map_field(self.state))
 
     def _marginals(self, bags: Bags) -> tuple[Tensor, Tensor]:
         """Mean and variance (N,) of f at the individuals; a map asks for both f and the rate."""
         return self._last_marginals.get(lambda: self._find_marginals(bags), bags,
                                         self.state.field.q_mean)
 
-    def _find_marginals(self, bags: Bags) -> tuple[Tensor, Tensor]:
-        state = self.state
-        found = [state.field.marginals(state.transform(chunk))
-                 for chunk in bags.x.to(state.x).split(_CHUNK)]
+    def _find_marginals(self, bags: Bags, field=None) -> tuple[Tensor, Tensor]:
+        x = self.state.transform.of(replace(bags, x=bags.x.to(self.state.x)))
+        found = [(field or self.state.field).marginals(chunk) for chunk in x.split(_CHUNK)]
         mean, variance = (torch.cat(part) for part in zip(*found, strict=True))
         return mean, variance.clamp_min(0)
 
@@ -274,7 +274,7 @@ class VariationalFit(ModelFit):
         return self._project(self.state.model_bags(bags))
 
     def _project(self, bags: Bags) -> ProjectedData:
-        state = self.state
+        state, bags = self.state, persistent.with_kept_noise(self.state, bags)
         if (state.rough or state.trained_data is not None) and state.sees(bags):
             return state.trained_data or state.project(state.design.sketch).detach()
         return state.project(state.geometry_of(bags)).detach()

@@ -13,12 +13,16 @@ Giordano et al. 2019, A Swiss Army infinitesimal jackknife; Opper and Archambeau
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from workbench.gp.data.bags import Bags
+from workbench.gp.data.recurring import unknown
 
 _STEP = 1e-4        # of q's mean, in prior standard deviations
+
 
 def influence(fit, bags: Bags, rows: Tensor) -> tuple[Tensor, Tensor]:
     """Contribution and influence of every training bag on f at some individuals (n, B) each.
@@ -51,7 +55,8 @@ def influence(fit, bags: Bags, rows: Tensor) -> tuple[Tensor, Tensor]:
         if seen is None:
             seen = state.project() if state.fits else state.project(state.learning)
         seen = seen.detach()
-        places = field.project(state.transform(bags.x.to(state.x)[rows])).features
+        x = state.transform.of(unknown(replace(bags, x=bags.x.to(state.x))))
+        places = field.project(x[rows]).features
 
     @torch.no_grad()
     def expected(mean: Tensor) -> Tensor:

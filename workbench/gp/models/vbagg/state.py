@@ -11,6 +11,7 @@ from torch import Tensor
 
 from workbench.checks import require
 from workbench.gp.data.bags import Bags, Source
+from workbench.gp.data.recurring import recurring_areas
 from workbench.gp.expectations import Bound, bound_named
 from workbench.gp.fields.geometry import Geometry, geometry
 from workbench.gp.fields.inducing import InducingField
@@ -25,12 +26,14 @@ from workbench.gp.kernels.grammar import JointTerm, Term
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import Likelihood, likelihood_for, noise_convention
 from workbench.gp.models import assembly
+from workbench.gp.models.casting import cast_bags, cast_source
 from workbench.gp.models.keeping import Recalled
-from workbench.gp.models.options import VariationalOptions, cast_bags, cast_source
+from workbench.gp.models.options import VariationalOptions
 from workbench.gp.models.vbagg.correcting import correct
 from workbench.gp.models.vbagg.design import Design, design_of
 from workbench.gp.models.vbagg.doubts import LEFT, note_left
 from workbench.gp.models.vbagg.landmarks import learn_inducing_inputs
+from workbench.gp.models.vbagg.persistent import keeps_effects, with_kept_noise
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.natural_gradient import Optimum, optimise, reachable
@@ -62,7 +65,8 @@ class VariationalState(Recalled):
     def __init__(self, model, source: Source, design: Design | None = None,
                  given: Mapping | None = None):
         kind = likelihood_for(model.options.likelihood, source)
-        options: VariationalOptions = model.options.resolved(kind, given)
+        options: VariationalOptions = model.options.resolved(
+            kind, given, recurring_areas(source.bags))
         self.link, self.given = kind.link(options.link, source), source
         kind.check(options, source)
         self.rescaled = kind.rescales(source)
@@ -102,14 +106,13 @@ class VariationalState(Recalled):
         items = [Hyperparameter("mean", self.field.mean, None, self.link.unit)]
         items += assembly.kernel_hyperparameters(
             self._kernel_terms(), self.transform, extent, self.scale)
-        self._area = None
-        prior = PCStd(self.scale, 0.05)
-        if options.overdispersion == "area":
-            self._area = assembly.scalar_hyperparameter(
-                "area.std", 0.2 * self.scale, "link scale", prior, like)
-            items.append(self._area)
+        self._area = None if options.overdispersion != "area" else assembly.scalar_hyperparameter(
+            "area.std", 0.2 * self.scale, "link scale", PCStd(self.scale, 0.05), like)
+        items += [] if self._area is None else [self._area]
         self._nugget = assembly.nugget_hyperparameter(
             options.nugget, self.scale, "link scale", like, USUAL_NUGGET)
+        if keeps_effects(self) and self._nugget is not None:
+            self.field.terms[-1].nugget = lambda: self.nugget_variance
         items += [] if self._nugget is None else [self._nugget]
         # Under the identity link the nugget adds its bag variance to the noise, exactly.
         self.likelihood = kind.assemble(
@@ -156,7 +159,8 @@ class VariationalState(Recalled):
 
     def geometry_of(self, bags: Bags) -> Geometry:
         """Geometry of other (model) bags."""
-        return geometry(self.transform(bags.x), OPERATORS[self.source.aggregation](bags))
+        bags = with_kept_noise(self, bags)
+        return geometry(self.transform.of(bags), OPERATORS[self.source.aggregation](bags))
 
     def inducing_fields(self) -> list[InducingField]:
         """The one field."""

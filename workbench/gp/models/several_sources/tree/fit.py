@@ -8,7 +8,7 @@ from torch import Tensor
 from workbench.checks import choose, reject
 from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.operators import OPERATORS, AggregationOperator
-from workbench.gp.models.options import cast_bags
+from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.several_sources.base import SourcesFit
 from workbench.gp.models.several_sources.sources import StandardisedSource
 from workbench.gp.models.several_sources.tree.mixture import MixtureNode

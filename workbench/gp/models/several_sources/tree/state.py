@@ -13,7 +13,7 @@ from workbench.gp.data.bags import Bags
 from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.models import assembly
-from workbench.gp.models.options import cast_bags
+from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.several_sources.base import SourcesState
 from workbench.gp.models.several_sources.tree.draws import Draws
 from workbench.gp.models.several_sources.tree.joint import learn_jointly

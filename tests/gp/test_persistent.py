@@ -1,0 +1,216 @@
+"""Effects that areas keep over periods: against dense Gaussians, and what is known of whom."""
+
+import numpy as np
+import pytest
+import torch
+
+from workbench.gp.data.bags import Bags, Columns, Source, Targets
+from workbench.gp.data.recurring import recurring_areas, unknown
+from workbench.gp.models.vbagg.model import CentrePointGP, Constant, VBAgg
+from workbench.gp.models.vbagg.state import VariationalState
+
+AREAS, PERIODS, EACH = 5, 3, 4
+GIVEN = {"mean": 0.4, "constant.variance": 0.7, "persistent.variance": 0.5, "nugget.std": 0.6,
+         "noise.variance": 0.3}
+
+
+def panel(kind="continuous", aggregation="mean", areas=AREAS, each=EACH, merged=False, seed=0,
+          equal=True) -> Source:
+    """Areas in several periods, with values of about one; merged: two areas to a bag."""
+    rng = np.random.default_rng(seed)
+    place = rng.uniform(0, 10, (areas, 2))[:, None] + rng.normal(0, 0.7, (areas, each, 2))
+    area = np.tile(np.repeat(np.arange(areas), each), PERIODS)
+    period = np.repeat(np.arange(PERIODS), areas * each)
+    bag = period * areas + area
+    if merged:
+        bag = period * ((areas + 1) // 2) + area // 2
+    x = np.column_stack([np.tile(place.reshape(-1, 2), (PERIODS, 1)), period])
+    weight = np.ones(len(x)) if equal else np.tile(rng.lognormal(0, 1, areas * each), PERIODS)
+    count = bag.max() + 1
+    own = rng.normal(0, 0.8, areas)
+    first = np.searchsorted(bag, np.arange(count))
+    value = own[area[first]] + rng.normal(0, 0.5, count)
+    if kind == "count":
+        value = rng.poisson(200 * np.exp(value)).astype(float)
+        weight = weight * 50.0
+    bags = Bags(torch.as_tensor(x), torch.as_tensor(bag), torch.as_tensor(weight), int(count),
+                Columns(("x", "y", "time"), (0, 1), ("km", "km", "a")),
+                names=tuple(map(str, range(count))), recurring=torch.as_tensor(area))
+    return Source(bags, Targets(torch.as_tensor(value)), aggregation, kind)
+
+
+def dense(source: Source) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Covariances of bags, of individuals with bags, and of individuals: f, u and kept nugget."""
+    bags = source.bags
+    area, members = bags.recurring.numpy(), bags.membership.numpy()
+    a = np.zeros((bags.count, len(area)))
+    a[members, np.arange(len(area))] = bags.weight.numpy()
+    a /= a.sum(1, keepdims=True) if source.aggregation == "mean" else 1.0
+    pixel = [tuple(row) for row in np.column_stack([bags.x[:, :2].numpy(), area])]
+    same = np.array([[p == q for q in pixel] for p in pixel])
+    k = (GIVEN["constant.variance"] + GIVEN["persistent.variance"] * (area[:, None] == area)
+         + GIVEN["nugget.std"]**2 * same)
+    return a @ k @ a.T, k @ a.T, k
+
+
+def posterior(source: Source) -> tuple[float, np.ndarray, np.ndarray]:
+    """Log evidence, and mean and sd of what individuals have in all."""
+    total, cross, own = dense(source)
+    y, mean = source.targets.value.numpy(), GIVEN["mean"]
+    a = source.bags.totals.numpy() if source.aggregation == "sum" else 1.0
+    noisy = total + GIVEN["noise.variance"] * np.eye(len(total))
+    root = np.linalg.cholesky(noisy)
+    left = np.linalg.solve(root, y - mean * a)
+    evidence = -0.5 * left @ left - np.log(np.diag(root)).sum() - len(y) / 2 * np.log(2 * np.pi)
+    half = np.linalg.solve(root, cross.T)
+    return evidence, mean + half.T @ left, np.sqrt(np.diag(own) - np.square(half).sum(0))
+
+
+def constant(**more) -> Constant:
+    return Constant(likelihood="normal", link="identity", noise="constant", nugget="learn", **more)
+
+
+@pytest.mark.parametrize("merged", [False, True])
+@pytest.mark.parametrize("each", [1, EACH])
+def test_under_the_identity_link_all_is_exact(each, merged):
+    source = panel(each=each, merged=merged)
+    fit = constant().condition(source, GIVEN)
+    evidence, mean, std = posterior(source)
+    assert fit.objective == pytest.approx(evidence, abs=1e-6)
+    found = fit.at(source.bags, torch.arange(source.bags.count), area_effect=True)
+    np.testing.assert_allclose(found.mean, mean, atol=1e-6)
+    np.testing.assert_allclose(found.std, std, rtol=1e-6)
+
+
+def test_draws_are_of_the_same_distribution_and_their_parts_add_up():
+    source = panel()
+    fit, trained = constant().condition(source, GIVEN), torch.arange(source.bags.count)
+    _, mean, std = posterior(source)
+    draws = fit.draw_rates(source.bags, trained, 20_000, 1).numpy()
+    np.testing.assert_allclose(draws.mean(0), mean, atol=4 * std.max() / np.sqrt(20_000))
+    np.testing.assert_allclose(draws.std(0), std, rtol=0.03)
+    parts = fit.components(source.bags, known=trained)
+    assert list(parts) == ["intercept", "constant", "area effect"]
+    np.testing.assert_allclose(sum(part.mean for part in parts.values()), mean, atol=1e-6)
+
+
+def test_nuts_finds_the_same_of_counts():
+    from workbench.gp.sampling.nuts import sample
+
+    pytest.importorskip("numpyro")
+    source = panel("count", "sum")
+    values = {"mean": 0.0, "constant.variance": 0.3, "persistent.variance": 0.4, "nugget.std": 0.4,
+              "area.std": 0.3}
+    fit, known = Constant().condition(source, values), torch.arange(source.bags.count)
+    found = sample(fit.state, draws=500, warmup=200, chains=1, fixed=True)
+    exact, rate = found.rate[0], fit.at(source.bags, known, True)
+    np.testing.assert_allclose(rate.mean, exact.mean(0), rtol=0.08)
+    relative = (rate.std / rate.mean).numpy() / (exact.std(0) / exact.mean(0))
+    assert np.abs(relative - 1).mean() < 0.15
+    np.testing.assert_allclose(fit.latent(source.bags).std, found.latent[0].std(0), rtol=0.15)
+    # A place is in later periods what it was, but for the effect of the area in the period.
+    drawn, again = np.log(fit.draw_rates(source.bags, known, 2_000, 0).numpy()), AREAS * EACH
+    for one in (drawn, np.log(exact)):
+        assert np.corrcoef(one[:, 0], one[:, again])[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("kind", ["continuous", "count"])
+def test_without_an_effect_of_the_area_it_has_its_prior(kind):
+    source = panel(kind, "sum" if kind == "count" else "mean")
+    model = VBAgg(kernel="matern32(coordinates)", inducing=20, nugget=0.3)
+    values = {"mean": 0.0, "matern32.variance": 0.5, "matern32.lengthscale": 3.0,
+              "persistent.variance": 0.4, "nugget.std": 0.3,
+              **({"area.std": 0.1} if kind == "count" else {"noise.variance": 0.3})}
+    fit, trained = model.condition(source, values), torch.arange(source.bags.count)
+    elsewhere = unknown(source.bags)
+    latent = fit.latent(source.bags)
+    torch.testing.assert_close(latent.mean, fit.latent(elsewhere).mean)
+    away, nowhere = fit.at(source.bags, trained, False), fit.at(elsewhere, -1 - 0 * trained, True)
+    torch.testing.assert_close(away.mean, nowhere.mean)
+    torch.testing.assert_close(away.std, nowhere.std)
+    own = fit.at(source.bags, trained, True)
+    assert (own.std / own.mean.abs() < away.std / away.mean.abs()).all()
+    drawn = fit.draw_latent(source.bags, 20_000, 2)
+    torch.testing.assert_close(drawn.std(0), latent.std, rtol=0.03, atol=0.0)
+    # known from other periods, whose bags are not those that are asked about
+    told = fit.at(source.bags, -1 - 0 * trained, True)
+    assert (told.std / told.mean.abs() < away.std / away.mean.abs()).all()
+    prior = fit.prior(source.bags).variance
+    assert prior == pytest.approx(torch.full_like(prior, 0.5))
+
+
+def test_it_is_there_where_areas_recur_and_nobody_says_otherwise():
+    source = panel("count", "sum")
+    once = panel("count", "sum").bags.run(slice(0, AREAS), slice(0, AREAS * EACH))
+    alone = Source(once, Targets(source.targets.value[:AREAS]), "sum", "count")
+    assert recurring_areas(source.bags) == AREAS and recurring_areas(once) == 0
+
+    def has(data: Source, **options) -> bool:
+        state = VariationalState(VBAgg(kernel="rbf", inducing=5, **options), data)
+        return "persistent.variance" in [item.name for item in state.hyperparameters]
+
+    assert has(source) and not has(alone)
+    assert not has(source, persistence="none") and not has(source, overdispersion="none")
+    assert has(source, overdispersion="none", persistence="area")
+
+
+def country(seed: int, side: int = 6, pixels: int = 4) -> tuple[Source, np.ndarray]:
+    """Square areas over four years on a smooth map, each with a difference of its own."""
+    rng, n = np.random.default_rng(seed), side * pixels
+    y, x = np.divmod(np.arange(n * n), n)
+    area = (y // pixels) * side + x // pixels
+    order = np.argsort(area, kind="stable")
+    x, y, area = x[order], y[order], area[order]
+    log = 0.6 * np.sin(x / 5) + 0.4 * np.cos(y / 7) + rng.normal(0, 0.4, side**2)[area]
+    weight = rng.lognormal(3, 0.7, n * n)
+    expected = np.bincount(area, weight * np.exp(log))
+    value = rng.poisson(expected * np.exp(rng.normal(0, 0.05, (PERIODS, side**2)))).reshape(-1)
+    period = np.repeat(np.arange(PERIODS), n * n)
+    inputs = np.column_stack([np.tile(x, PERIODS), np.tile(y, PERIODS), period]).astype(float)
+    bags = Bags(torch.as_tensor(inputs), torch.as_tensor(np.tile(area, PERIODS) + period * side**2),
+                torch.as_tensor(np.tile(weight, PERIODS)), len(value),
+                Columns(("x", "y", "time"), (0, 1), ("km", "km", "a")),
+                names=tuple(map(str, range(len(value)))),
+                recurring=torch.as_tensor(np.tile(area, PERIODS)))
+    return Source(bags, Targets(torch.as_tensor(value.astype(float))), "sum", "count"), log
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_areas_keep_does_not_make_the_map_rough(seed):
+    source, truth = country(seed)
+    fits = [VBAgg(kernel="matern32(coordinates)", inducing=36, inducing_inputs="averages",
+                  persistence=name).fit(source) for name in ("auto", "none")]
+    known, errors = torch.arange(source.bags.count), []
+    for fit in fits:
+        rate = fit.at(source.bags, known, True)
+        errors.append(np.square(rate.mean.log()[:len(truth)].numpy() - truth).mean())
+    assert errors[0] < errors[1] / 4
+    assert fits[0].objective > fits[1].objective + 5
+    kept, without = (fit.hyperparameters for fit in fits)
+    assert 0.3 < kept["persistent.variance"]["value"]**0.5 < 0.5            # truth 0.4
+    assert kept["matern32.lengthscale"]["value"] > 1.5 * without["matern32.lengthscale"]["value"]
+    covered = [(rate.quantile(torch.tensor([q], dtype=torch.float64))[0][:len(truth)].log()
+                - torch.as_tensor(truth)) for rate in [fits[0].at(source.bags, known, True)]
+               for q in (0.025, 0.975)]
+    assert float(((covered[0] < 0) & (covered[1] > 0)).double().mean()) > 0.9
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")     # of short fits
+@pytest.mark.parametrize("kind", [VBAgg, CentrePointGP, Constant])
+@pytest.mark.parametrize("options", [
+    {}, {"link": "square"}, {"likelihood": "negative-binomial"}, {"dtype": "float32"},
+    {"average": 6}])
+def test_all_variational_models_have_it(kind, options):
+    source = panel("count", "sum", equal=False)
+    given = {} if kind is Constant else {"kernel": "linear(time)+rbf(coordinates)", "inducing": 8}
+    model = kind(max_steps=8, **given, **options)
+    fit, trained = model.fit(source), torch.arange(source.bags.count)
+    assert "persistent.variance" in fit.hyperparameters
+    again = model.recall(source, fit.keep())
+    for ask in (lambda one: one.at(source.bags, trained, True).mean,
+                lambda one: one.over(source.bags, trained, True).std,
+                lambda one: one.draw_rates(source.bags, trained, 3, 0),
+                lambda one: one.draw_totals(source.bags, None, 3, 0),
+                lambda one: one.latent(source.bags).std):
+        assert torch.isfinite(ask(fit)).all()
+        torch.testing.assert_close(ask(fit), ask(again))

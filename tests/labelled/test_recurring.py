@@ -1,0 +1,111 @@
+"""Areas that have bags in several periods: known by label and place, in any data with periods."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import workbench as wb
+from tests.geo.files import areas, height, people
+from workbench.bagging.recurring import areas_of
+from workbench.evaluation.conditioning import bare, coarsen
+from workbench.labelled.source import to_source
+
+YEARS, DIFFERENCE = (2019, 2020, 2021), 0.6
+
+
+def counts(years=YEARS) -> pd.DataFrame:
+    """Counts that areas differ in by the same factors every year."""
+    rng = np.random.default_rng(1)
+    codes = areas()["code"].tolist()
+    own = np.exp(rng.normal(0, DIFFERENCE, len(codes)))
+    rows = [(code, year, int(rng.poisson(80 * own[k]))) for year in years
+            for k, code in enumerate(codes)]
+    return pd.DataFrame(rows, columns=["code", "year", "cases"])
+
+
+def bagged(years=YEARS, codes=None, shift=0.0) -> xr.Dataset:
+    table, where = counts(years), areas()
+    if codes is not None:
+        table["code"], where["code"] = (one["code"].map(codes) for one in (table, where))
+    ds = wb.bag_polygons(where, [height()], people(), value="cases", totals=table, join="code",
+                         time="year")
+    return ds.assign_coords(x=ds["x"] + shift)
+
+
+@pytest.fixture(scope="module")
+def ds() -> xr.Dataset:
+    return bagged()
+
+
+@pytest.fixture(scope="module")
+def fit(ds):
+    return wb.VBAgg(kernel="linear(height)+matern32(place)", inducing=20, max_steps=15).fit(ds)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
+def test_a_known_area_keeps_its_effect_in_other_years(ds, fit):
+    assert fit.hyperparameters["persistent.variance"]["value"] > 0.05
+    later = bagged((2024, 2025))
+    expected = fit.over(later).mean
+    of_2019 = ds["value"].values[:expected.sizes["bag"] // 2]
+    errors = np.log(expected.values[:of_2019.size] / of_2019)
+    assert np.std(errors) < DIFFERENCE / 3
+    prior = fit.over(later, area_effect=False)
+    assert np.std(np.log(prior.mean.values[:of_2019.size] / of_2019)) > 1.5 * np.std(errors)
+    assert (fit.over(later).std / expected < prior.std / prior.mean).all()
+    # Under other names, and elsewhere, it is another area, whose effect has its prior.
+    for other in (bagged((2024, 2025), lambda code: f"X{code}"),
+                  bagged((2024, 2025), shift=5e4)):
+        unknown = fit.at(other).std / fit.at(other).mean
+        kept = fit.at(other, area_effect=False)
+        np.testing.assert_allclose(unknown, kept.std / kept.mean, rtol=1e-8)
+
+
+def test_order_and_parts_of_the_data_do_not_matter(ds, fit):
+    from workbench.evaluation.folding import subset
+
+    whole, part = fit.at(ds).mean.values, np.array([30, 3, 20])
+    inside = np.concatenate([np.flatnonzero(ds["membership"].values == k) for k in part])
+    np.testing.assert_allclose(fit.at(subset(ds, part)).mean, whole[inside])
+
+
+def test_unions_remember_their_areas(ds):
+    groups = np.arange(ds.sizes["bag"]) // 4
+    for merged in (coarsen(bare(ds), groups), wb.merge_to(ds, 12)):
+        assert sorted(set(areas_of(merged))) == sorted(set(ds["area"].values))
+        assert to_source(merged).bags.recurring.max() == len(set(ds["area"].values)) - 1
+    single = wb.at_period(ds, 2020)
+    fitted = wb.VBAgg(kernel="rbf", inducing=5, max_steps=3)
+    assert "persistent.variance" not in fitted.starting_values(single)
+    assert "persistent.variance" in fitted.starting_values(ds)
+    assert areas_of(wb.load("swiss-roll", n_bags=12)) is None
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_a_saved_fit_knows_its_areas_again(tmp_path, ds, fit):
+    fit.save(tmp_path / "fit.wbfit")
+    again, later = wb.load_fit(tmp_path / "fit.wbfit"), bagged((2024, 2025))
+    np.testing.assert_allclose(again.at(later).mean, fit.at(later).mean, rtol=1e-8)
+    np.testing.assert_allclose(again.at(later).std, fit.at(later).std, rtol=1e-8)
+
+
+def test_parts_of_the_map_add_up(ds, fit):
+    parts = fit.components(ds, area_effect=True)
+    total = sum(parts[name] for name in parts if name.endswith("_mean"))
+    latent = fit.latent(ds).mean
+    assert "persistent_mean" not in parts
+    np.testing.assert_allclose(total - parts["area effect_mean"], latent, atol=1e-8)
+    # exp of the sum is the median of the rate
+    np.testing.assert_allclose(np.log(fit.at(ds).quantile([0.5])).values.reshape(-1), total,
+                               atol=0.02)
+    assert (fit.information(ds) <= 1).all()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_candidates_of_auto_have_it_and_are_weighed(ds):
+    found = wb.Auto(effort="quick", workers=1).fit(ds)
+    assert found.recovery is not None
+    assert all("persistent.variance" in one["hyperparameters"]
+               for one in found.hyperparameters.values())
