@@ -65,6 +65,17 @@ def place_alone() -> pd.DataFrame:
            for name in ("usual prior", "split")}}, "counts without covariates")
 
 
+@stored("over-time", "over_time.csv", command="python benchmarks/over_time.py")
+def over_time() -> pd.DataFrame:
+    """Means over made countries: maps of one year, and of three with and without persistence."""
+    raw = pd.read_csv(RESULTS / "over_time.csv")
+    table = raw.groupby(["case", "model"], sort=False)[["error", "coverage", "seconds"]].mean()
+    table.index = table.index.map("; ".join)
+    return pick(table, None, {"squared error of the log rate": ("error", digits(3)),
+                              "95 % cover": ("coverage", percent),
+                              "processor, s": ("seconds", digits(1))}, "districts; learnt from")
+
+
 @stored("averages", "averages.csv", command="python benchmarks/averages.py")
 def averages() -> pd.DataFrame:
     """Nats below the best by kind and number of inducing variables, and the time of two of them."""

@@ -154,6 +154,23 @@ def test_it_is_there_where_areas_recur_and_nobody_says_otherwise():
     assert has(source, overdispersion="none", persistence="area")
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")     # of short fits
+def test_what_is_not_there_is_said(monkeypatch):
+    source = panel("count", "sum")
+    once = source.bags.run(slice(0, AREAS), slice(0, AREAS * EACH))
+    alone = Source(once, Targets(source.targets.value[:AREAS]), "sum", "count")
+    short = {"kernel": "rbf", "inducing": 5, "max_steps": 3}
+    said = VBAgg(**short, persistence="area").fit(alone).history.notes
+    assert any("persistence='area' changes nothing" in note for note in said)
+    assert not any("persistence" in note for note in VBAgg(**short).fit(alone).history.notes)
+    for module in ("options", "vbagg.diagnosis"):
+        monkeypatch.setattr(f"workbench.gp.models.{module}.MOST_PERSISTENT", AREAS - 1)
+    fit = VBAgg(**short).fit(source)
+    assert any(f"{AREAS} areas have values in several periods" in n for n in fit.history.notes)
+    assert "persistent.variance" not in fit.hyperparameters
+    assert "persistent.variance" in VBAgg(**short, persistence="area").fit(source).hyperparameters
+
+
 def country(seed: int, side: int = 6, pixels: int = 4) -> tuple[Source, np.ndarray]:
     """Square areas over four years on a smooth map, each with a difference of its own."""
     rng, n = np.random.default_rng(seed), side * pixels

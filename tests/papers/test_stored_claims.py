@@ -670,3 +670,24 @@ def test_load_is_borne_as_said():
     assert table.loc["disaggregate", "beside_fits_shown_p95"] < 1
     given_back = (table["all_mib"] - table["after_mib"]) / (table["all_mib"] - table["first_mib"])
     assert (given_back.drop("disaggregate") > 0.5).all()        # that one keeps its fits
+
+
+def test_counts_over_time():
+    raw = pd.read_csv(RESULTS / "over_time.csv")
+    assert raw.groupby(["case", "model"]).size().eq(5).all()
+    mean = raw.groupby(["case", "model"])[["error", "seconds"]].mean()
+    said = " ".join((ROOT / "docs" / "howto" / "over_time.md").read_text(encoding="utf-8").split())
+    error = mean["error"].unstack()
+    before, kept = error["three years"], error["three years, persistence"]
+    one = error["one year"]
+    both = ("differ", "differ, and by year")
+    assert (f"a squared error of {before[both[0]]:.3f} instead of {one[both[0]]:.3f}, and of "
+            f"{before[both[1]]:.3f} instead of {one[both[1]]:.3f}") in said
+    assert (f"as good as one year's ({kept[both[0]]:.3f} and {kept[both[1]]:.3f}), not a better "
+            "one") in said
+    assert max(before["alike"], kept["alike"]) < one["alike"]
+    changes = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
+    seconds = mean["seconds"].unstack().loc[both[0]]
+    assert (f"log rate is {kept[both[0]]:.3f} with three years, {before[both[0]]:.3f} before, and "
+            f"takes {seconds['three years, persistence']:.0f} s instead of "
+            f"{seconds['three years']:.0f}") in changes

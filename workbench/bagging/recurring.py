@@ -12,19 +12,35 @@ _AREA, _PERIOD = "area", "period"
 OF_INDIVIDUALS = "individual_area"
 
 
-def areas_of(ds: xr.Dataset) -> np.ndarray | None:
-    """Label of each individual's area (individual,); None where areas have no periods.
+def numbered_areas(ds: xr.Dataset) -> tuple[np.ndarray, np.ndarray] | None:
+    """Labels of recurring areas, and which of them each individual is in; None without periods.
 
     Parameters
     ----------
     ds : xr.Dataset
         With labels ``area`` and ``period`` of bags, as of `workbench.bag_polygons` with ``time``;
         after a merge individuals have their ``individual_area``.
+
+    Returns
+    -------
+    labels : array of str (areas,)
+        In their order.
+    which : array of int (individual,)
+        Positions among them.
     """
     if OF_INDIVIDUALS in ds.coords and ds[OF_INDIVIDUALS].dims == (INDIVIDUAL,):
-        return ds[OF_INDIVIDUALS].values.astype(str)
-    of_bags = all(name in ds.coords and ds[name].dims == (BAG,) for name in (_AREA, _PERIOD))
-    return ds[_AREA].values.astype(str)[ds["membership"].values] if of_bags else None
+        labels, which = np.unique(ds[OF_INDIVIDUALS].values.astype(str), return_inverse=True)
+        return labels, which.reshape(-1)
+    if not all(name in ds.coords and ds[name].dims == (BAG,) for name in (_AREA, _PERIOD)):
+        return None
+    labels, of_bag = np.unique(ds[_AREA].values.astype(str), return_inverse=True)
+    return labels, of_bag.reshape(-1)[ds["membership"].values]
+
+
+def areas_of(ds: xr.Dataset) -> np.ndarray | None:
+    """Label of each individual's area (individual,); None as of `numbered_areas`."""
+    found = numbered_areas(ds)
+    return None if found is None else found[0][found[1]]
 
 
 def remembered(ds: xr.Dataset) -> xr.Dataset:

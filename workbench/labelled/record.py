@@ -251,8 +251,7 @@ class FitRecord:
 
     def _bags(self, data: Converted) -> Bags:
         """Its bags as this fit's model sees them."""
-        bags = data.cast(self.inner.state.options)
-        return bags if self._areas is None else self._areas.seen(bags, data.ds)
+        return data.cast(self.inner.state.options, self._areas)
 
     def _trained(self, data: Converted, **which) -> torch.Tensor:
         """Position of each bag among the training bags, -1 for others; ``which`` see `at`."""

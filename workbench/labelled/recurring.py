@@ -8,16 +8,15 @@ import numpy as np
 import torch
 import xarray as xr
 
-from workbench.bagging.recurring import areas_of
+from workbench.bagging.recurring import numbered_areas
 from workbench.gp.data.bags import Bags
 from workbench.schema import INDIVIDUAL
 
 
 def numbered(ds: xr.Dataset) -> torch.Tensor | None:
-    """Number of each individual's area, in the order of labels; None as of `areas_of`."""
-    areas = areas_of(ds)
-    return None if areas is None else torch.as_tensor(
-        np.unique(areas, return_inverse=True)[1].reshape(-1))
+    """Number of each individual's area, in the order of labels; None of data without periods."""
+    found = numbered_areas(ds)
+    return None if found is None else torch.as_tensor(found[1])
 
 
 @dataclass(frozen=True)
@@ -39,23 +38,21 @@ class KnownAreas:
     @classmethod
     def of(cls, ds: xr.Dataset) -> KnownAreas | None:
         """Those of a dataset; None without any."""
-        areas = areas_of(ds)
-        if areas is None:
+        found = numbered_areas(ds)
+        if found is None:
             return None
-        labels, which = np.unique(areas, return_inverse=True)
-        places = _places(ds)
+        (labels, which), places = found, _places(ds)
         corners = [np.full((labels.size, places.shape[1]), sign * np.inf) for sign in (1, -1)]
-        np.minimum.at(corners[0], which.reshape(-1), places)
-        np.maximum.at(corners[1], which.reshape(-1), places)
+        np.minimum.at(corners[0], which, places)
+        np.maximum.at(corners[1], which, places)
         return cls(labels, *corners)
 
     def numbers(self, ds: xr.Dataset) -> torch.Tensor | None:
         """Number among these of each individual's area, below zero of others; None without any."""
-        areas = areas_of(ds)
-        if areas is None:
+        given = numbered_areas(ds)
+        if given is None:
             return None
-        labels, which = np.unique(areas, return_inverse=True)
-        which, places = which.reshape(-1), _places(ds)
+        (labels, which), places = given, _places(ds)
         found = np.searchsorted(self.labels, labels).clip(max=self.labels.size - 1)
         known = self.labels[found] == labels
         if places.shape[1] == self.lower.shape[1]:

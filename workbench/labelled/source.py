@@ -15,7 +15,7 @@ from workbench.checks import require
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.models.casting import cast_bags
 from workbench.labelled.predictive import coords_of
-from workbench.labelled.recurring import numbered
+from workbench.labelled.recurring import KnownAreas, numbered
 from workbench.schema import AREA
 
 
@@ -62,22 +62,25 @@ class Converted:
         """The individuals in double precision."""
         return to_bags(self.ds)
 
-    def cast(self, options) -> Bags:
+    def cast(self, options, areas: KnownAreas | None = None) -> Bags:
         """The individuals as a model computes with them.
 
         Parameters
         ----------
         options : Options
             Of the model; ``dtype`` and ``device`` are used.
+        areas : KnownAreas, optional
+            Of the data that a fit was learnt from, whose numbers areas here have, too.
 
         Returns
         -------
         Bags
         """
-        key = options.dtype, options.device
+        key = options.dtype, options.device, id(areas)
         if key not in self._cast:
-            self._cast[key] = cast_bags(self.bags, options)
-        return self._cast[key]
+            own = self.bags if areas is None else areas.seen(self.bags, self.ds)
+            self._cast[key] = cast_bags(own, options), areas       # kept, as is its id
+        return self._cast[key][0]
 
     @cached_property
     def places(self) -> dict[str, xr.DataArray]:

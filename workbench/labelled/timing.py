@@ -9,11 +9,13 @@ import torch
 import xarray as xr
 
 from workbench import schema
+from workbench.bagging.recurring import numbered_areas
 from workbench.gp.data.bags import Source
 from workbench.gp.fields.geometry import MOST_PAIRS
 from workbench.gp.inference.parts import ENTRIES, in_parts, seen_in_learning
 from workbench.gp.inference.trainers import closed_form
 from workbench.gp.kernels.bag_between import summable
+from workbench.gp.models.options import MOST_PERSISTENT
 from workbench.gp.models.vbagg.design import learns_on_clusters
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import MOST_FEATURES, VariationalState
@@ -116,10 +118,14 @@ def auto_bytes(ds: xr.Dataset, summed: bool = False) -> float:
     large = learns_on_clusters(sizes, options.compress)
     learnt = int(clusters.sum()) if large else individuals
     trials, counted = "trials" in ds, schema.counts_add_up(ds)
-    return _bytes(individuals, columns + 2, 2 * inducing, len(sizes),
+    areas = numbered_areas(ds)
+    lasting = 0 if areas is None else len(areas[0])
+    lasting = lasting if lasting <= MOST_PERSISTENT else 0
+    return _bytes(individuals, columns + 2, 2 * inducing + lasting, len(sizes),
                   learnt if large else None, _pairs(clusters if large else sizes), 8,
                   counted and not trials, int((clusters if large else sizes).max()),
-                  closed=summed and _pairs(clusters if large else sizes) < MOST_PAIRS)
+                  closed=summed and not lasting
+                  and _pairs(clusters if large else sizes) < MOST_PAIRS)
 
 
 def _pairs(sizes: torch.Tensor) -> float:

@@ -23,9 +23,9 @@ def recurring_areas(bags: Bags) -> int:
     """Number of areas, if any of them has individuals in several bags; else zero."""
     if bags.recurring is None:
         return 0
-    pairs = torch.stack([bags.recurring, bags.membership], 1).unique(dim=0)
-    areas = len(pairs[:, 0].unique())
-    return areas if len(pairs) > areas else 0
+    areas, of = bags.recurring.unique(return_inverse=True)
+    pairs = (of * bags.count + bags.membership).unique()
+    return len(areas) if len(pairs) > len(areas) else 0
 
 
 def unknown(bags: Bags) -> Bags:

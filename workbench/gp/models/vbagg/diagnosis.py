@@ -8,9 +8,11 @@ from dataclasses import replace
 import torch
 
 from workbench.checks import ConvergenceWarning, FitWarning, warn, without_warnings
+from workbench.gp.data.recurring import recurring_areas
 from workbench.gp.inference.shards import alone
 from workbench.gp.kernels.persistent import PERSISTENT, VARIANCE
 from workbench.gp.models.base import Model
+from workbench.gp.models.options import MOST_PERSISTENT
 from workbench.gp.models.vbagg.persistent import map_field
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.numerics.recent import ResultCache
@@ -37,6 +39,7 @@ def diagnose(fit, source) -> None:
     """
     history = fit.history
     _note_few_inducing(fit)
+    _note_persistence(fit)
     if history.cancelled or not fit.state.link.positive:
         return
     for nested, objective in _nested(fit, source):
@@ -69,6 +72,24 @@ def _note_few_inducing(fit) -> None:
             f"{most} inducing inputs stand for {areas:,} areas, so that the map may be smoother "
             f"than the totals tell: try inducing={min(areas // _EACH, _MOST):,}, whose cost grows "
             "with the square of their number, or look whether wb.recover prefers it")
+
+
+def _note_persistence(fit) -> None:
+    """Note where areas have no effect that stays though it was asked for, or many recur."""
+    asked, state = fit.model.options, fit.state
+    if state.options.persistence == "area":
+        return
+    recurring = recurring_areas(state.given.bags)
+    if asked.persistence == "area" and not recurring:
+        fit.history.notes.append(
+            "persistence='area' changes nothing: no area has values in several periods (labels "
+            "'area' and 'period' of bags, as of workbench.bag_polygons with time)")
+    elif asked.persistence == "auto" and asked.overdispersion != "none" and (
+            recurring > MOST_PERSISTENT):
+        fit.history.notes.append(
+            f"{recurring:,} areas have values in several periods, but no effect that they keep, "
+            "as that takes long: the map may be rougher than it should be; persistence='area' "
+            "adds it, larger areas take less")
 
 
 def _tell(history, text: str, kind: type[Warning]) -> None:
