@@ -1,5 +1,7 @@
 """Effects that areas keep over periods: against dense Gaussians, and what is known of whom."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -89,6 +91,10 @@ def test_draws_are_of_the_same_distribution_and_their_parts_add_up():
     draws = fit.draw_rates(source.bags, trained, 20_000, 1).numpy()
     np.testing.assert_allclose(draws.mean(0), mean, atol=4 * std.max() / np.sqrt(20_000))
     np.testing.assert_allclose(draws.std(0), std, rtol=0.03)
+    for known in (trained, -1 - 0 * trained, None):     # totals, which individuals add nothing to
+        total = fit.over(source.bags, known, known is not None)
+        drawn = fit.draw_totals(source.bags, known, 20_000, 2)
+        np.testing.assert_allclose(drawn.std(0), total.std, rtol=0.03)
     parts = fit.components(source.bags, known=trained)
     assert list(parts) == ["intercept", "constant", "area effect"]
     np.testing.assert_allclose(sum(part.mean for part in parts.values()), mean, atol=1e-6)
@@ -228,6 +234,25 @@ def test_all_variational_models_have_it(kind, options):
                 lambda one: one.over(source.bags, trained, True).std,
                 lambda one: one.draw_rates(source.bags, trained, 3, 0),
                 lambda one: one.draw_totals(source.bags, None, 3, 0),
+                lambda one: one.components(source.bags, known=trained)["area effect"].std,
                 lambda one: one.latent(source.bags).std):
         assert torch.isfinite(ask(fit)).all()
         torch.testing.assert_close(ask(fit), ask(again))
+    pickle.loads(pickle.dumps(fit.state.field))
+    if not fit.state.likelihood.multiplied and fit.state.link.name == "exp":
+        total = fit.over(source.bags, -1 - 0 * trained, True)
+        drawn = fit.draw_totals(source.bags, -1 - 0 * trained, 4_000, 1)
+        spread = drawn.std(0) / drawn.mean(0) / (total.std / total.mean)
+        assert 0.75 < float(spread.min()) <= float(spread.max()) < 1.35
+
+
+def test_every_bound_takes_the_kept_nugget_as_the_areas():
+    source = panel("count", "sum", each=2)
+    values = {"mean": 0.0, "constant.variance": 0.3, "persistent.variance": 0.4, "nugget.std": 1.0,
+              "area.std": 0.2}
+    logs = {}
+    for bound in ("moment", "monte-carlo", "jensen"):
+        fit = Constant(bound=bound).condition(source, values)
+        logs[bound] = fit.latent(source.bags).mean.numpy()
+    np.testing.assert_allclose(logs["monte-carlo"], logs["moment"], atol=0.03)
+    np.testing.assert_allclose(logs["jensen"], logs["moment"], atol=0.15)

@@ -53,7 +53,7 @@ def test_seeds_agree_or_the_fit_says_that_it_is_not_sure(total):
     source, reached, surely = crowd(MANY, total), [], []
     binds = total > 1e3         # half a minute each, and what more steps find is told as unsure
     for seed in SEEDS[:2] if binds else SEEDS:
-        fit = model(seed, 6 if binds else 300).fit(source)
+        fit = model(seed, 3 if binds else 300).fit(source)
         history = fit.history
         assert history.converged != any(
             "not converged" in note or "not at its optimum" in note for note in history.notes)

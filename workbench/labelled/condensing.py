@@ -10,6 +10,7 @@ import xarray as xr
 from torch import Tensor
 
 from workbench import schema
+from workbench.bagging.recurring import OF_INDIVIDUALS
 from workbench.checks import require
 from workbench.checks.values import whole
 from workbench.gp.data.bags import Bags
@@ -99,6 +100,10 @@ def condensed(ds: xr.Dataset, bags: Bags, spread: Tensor, most: int) -> xr.Datas
     of_individuals = [name for name, one in ds.variables.items() if schema.INDIVIDUAL in one.dims]
     out = ds.drop_vars(of_individuals).assign(made).assign_coords(
         individual=np.arange(len(weight)), **places)
+    if OF_INDIVIDUALS in ds.coords:         # a cluster has individuals of one area
+        label = np.empty(len(weight), dtype=ds[OF_INDIVIDUALS].dtype)
+        label[of] = ds[OF_INDIVIDUALS].values
+        out = out.assign_coords({OF_INDIVIDUALS: (schema.INDIVIDUAL, label)})
     out["membership"] = schema.INDIVIDUAL, found.bags.membership.numpy()
     lost = sorted({*of_individuals} - {*out.variables})
     out.attrs = {name: value for name, value in ds.attrs.items() if not name.startswith("grid_")}

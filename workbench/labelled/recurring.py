@@ -59,8 +59,12 @@ class KnownAreas:
             count = np.bincount(which)
             centre = np.stack([np.bincount(which, column) / count for column in places.T], 1) if (
                 places.shape[1]) else np.zeros((labels.size, 0))
-            # Half an area about it: other pixels of the same area lie a little elsewhere.
-            margin = (self.upper - self.lower)[found] / 2
+            # Half an area about it, or half of what lies between areas: other pixels of the same
+            # area lie a little elsewhere, and an area may be a pixel or a row of them.
+            extent = self.upper.max(0) - self.lower.min(0) if self.labels.size else 0.0
+            between = np.linalg.norm(extent) / np.sqrt(self.labels.size) / 4
+            side = (self.upper - self.lower)[found].max(1, keepdims=True, initial=0.0)
+            margin = np.where(side > between, side, between) / 2
             known &= ((centre >= self.lower[found] - margin)
                       & (centre <= self.upper[found] + margin)).all(1)
         return torch.as_tensor(np.where(known, found, -1 - np.arange(labels.size))[which])

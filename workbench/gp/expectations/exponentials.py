@@ -106,7 +106,7 @@ def jensen(view: ProjectedData, mean: Tensor, covariance: Tensor) -> BagMoments:
     log_weight = view.operator.coefficients().log()
     m, s = view.projection.marginals(mean, covariance)
     log_total, share = _total(view, mean, covariance)
-    log_mean = view.logsumexp(log_weight + m + view.nugget_variance / 2)
+    log_mean = view.logsumexp(log_weight + m + view.own_nugget / 2)
     return BagMoments(
         log_total.exp(), log_mean=log_mean - nugget_variance(view, share) / 2,
         log_variance=lambda: quadratic(view, covariance, share, view.residual),
@@ -117,7 +117,7 @@ def jensen(view: ProjectedData, mean: Tensor, covariance: Tensor) -> BagMoments:
 def _total(view: ProjectedData, mean: Tensor, covariance: Tensor) -> tuple[Tensor, Tensor]:
     """log E T of each bag and the individuals' shares of it."""
     m, s = view.projection.marginals(mean, covariance)
-    log_part = view.operator.coefficients().log() + m + (s + view.nugget_variance) / 2
+    log_part = view.operator.coefficients().log() + m + (s + view.own_nugget) / 2
     log_total = view.logsumexp(log_part)
     return log_total, (log_part - log_total[view.operator.bags.membership]).exp()
 

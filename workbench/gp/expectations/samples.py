@@ -27,7 +27,7 @@ DRAWS, _PER_FEATURE, _SEED = 256, 4, 20180
 def exponentials(view: ProjectedData, mean: Tensor, covariance: Tensor) -> SampledMoments:
     """Draws of log Σ p e^f; the nugget's part is integrated out to first order given f."""
     log_weight = view.operator.coefficients().log()[:, None]
-    parts = log_weight + draw(view, mean, covariance) + view.nugget_variance / 2
+    parts = log_weight + draw(view, mean, covariance) + view.own_nugget.reshape(-1, 1) / 2
     log_total = _logsumexp(view, parts)
     return _sampled(view, log_total, (parts - log_total[view.operator.bags.membership]).exp())
 
@@ -36,7 +36,7 @@ def squares(view: ProjectedData, mean: Tensor, covariance: Tensor) -> SampledMom
     """Draws of log Σ p f²; effects act on it to first order given f."""
     weight = view.operator.coefficients()[:, None]
     f = draw(view, mean, covariance)
-    total = view.sum(weight * (f.square() + view.nugget_variance))
+    total = view.sum(weight * (f.square() + view.own_nugget.reshape(-1, 1)))
     return _sampled(view, total.log(), 2 * weight * f / total[view.operator.bags.membership])
 
 

@@ -56,7 +56,9 @@ def jensen(view: ProjectedData, mean: Tensor, covariance: Tensor) -> BagMoments:
     m, s = view.projection.marginals(mean, covariance)
     log_square = expected_log_square(m, s.clamp_min(torch.finfo(s.dtype).tiny))
     if float(view.nugget_variance.detach()) > 0:
-        log_square = torch.logaddexp(log_square, view.nugget_variance.log())
+        own = view.own_nugget
+        own = torch.where(own > 0, own, torch.finfo(own.dtype).tiny)
+        log_square = torch.logaddexp(log_square, own.log())
     log_mean = view.logsumexp(view.operator.coefficients().log() + log_square)
     return BagMoments(total, lambda: _variance(view, mean, covariance, lowrank=True),
                       log_mean - nugget_variance(view, share) / 2, effect_variance(view, share))
@@ -66,7 +68,7 @@ def shares(view: ProjectedData, mean: Tensor, covariance: Tensor) -> Tensor:
     """∂ log η / ∂f_i at the posterior mean (N,)."""
     p, members = view.operator.coefficients(), view.operator.bags.membership
     m, s = view.projection.marginals(mean, covariance)
-    total = view.operator(m.square() + (s + view.nugget_variance))
+    total = view.operator(m.square() + (s + view.own_nugget))
     return 2 * p * m / total[members]
 
 
@@ -74,7 +76,7 @@ def _total(view: ProjectedData, mean: Tensor, covariance: Tensor) -> tuple[Tenso
     """E T of each bag, and ∂ log E T / ∂ m of each individual."""
     p, members = view.operator.coefficients(), view.operator.bags.membership
     m, s = view.projection.marginals(mean, covariance)
-    total = view.operator(m.square() + s + view.nugget_variance)
+    total = view.operator(m.square() + s + view.own_nugget)
     return total, 2 * p * m / total[members]
 
 

@@ -34,6 +34,8 @@ class ProjectedData:
         Standard deviation of the area's iid effect on the scale of f.
     concentration : Tensor (N,) or None
         As of `Geometry`.
+    kept : Tensor (N,) or None
+        Variance of white noise that is in the effect of the individual's area. None is zero.
     """
 
     projection: Projection
@@ -42,12 +44,19 @@ class ProjectedData:
     nugget_variance: Tensor
     effect_std: Tensor | None
     concentration: PerIndividual | None = None
+    kept: PerIndividual | None = None
+
+    @property
+    def own_nugget(self) -> Tensor:
+        """Variance of white noise that is the individual's alone, (N,) or ()."""
+        return self.nugget_variance if self.kept is None else self.nugget_variance - self.kept
 
     def detach(self) -> ProjectedData:
         """The same numbers without gradients."""
         effect = None if self.effect_std is None else self.effect_std.detach()
         return ProjectedData(self.projection.detach(), self.operator, self.residual.detach(),
-                    self.nugget_variance.detach(), effect, self.concentration)
+                    self.nugget_variance.detach(), effect, self.concentration,
+                    None if self.kept is None else self.kept.detach())
 
     def aggregated(self) -> Aggregated:
         """Each bag's sum or mean of f, under the identity link; white noise is not in it."""
@@ -88,12 +97,10 @@ def project_data(field: InducingField, seen: Geometry, nugget_variance: Tensor,
     if seen.shift is not None:
         projection = replace(projection, offset=projection.offset + seen.shift)
     residual = residual_of(field, projection, seen)
-    for term in field.terms:
-        if isinstance(term, PersistentTerm):    # that much of the nugget is in the area's effect
-            kept = term.kept(term.numbers(seen.x))
-            projection = replace(projection, residual=projection.residual - kept)
+    last = field.terms[-1]
+    kept = last.kept(last.numbers(seen.x)) if isinstance(last, PersistentTerm) else None
     return ProjectedData(projection, seen.operator, residual, nugget_variance, effect_std,
-                seen.concentration)
+                seen.concentration, kept)
 
 
 def aggregated_data(field: InducingField, seen: Geometry) -> Aggregated:
@@ -126,8 +133,7 @@ def with_effects(seen: ProjectedData, mean: Tensor, covariance: Tensor,
         features = torch.cat([features, seen.effect_std.expand(len(features), 1)], 1)
         mean = torch.cat([mean, mean.new_zeros(1)])
         covariance = torch.block_diag(covariance, covariance.new_ones(1, 1))
-    beside = seen.projection.residual - seen.residual.diagonal
-    projection = Projection(features, residual.diagonal + beside + (nugget - kept),
-                            seen.projection.offset)
+    hidden = nugget - kept if seen.kept is None else seen.own_nugget - kept
+    projection = Projection(features, residual.diagonal + hidden, seen.projection.offset)
     zero = torch.zeros_like(nugget)
     return ProjectedData(projection, seen.operator, residual, zero, None), mean, covariance

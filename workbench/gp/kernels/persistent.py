@@ -17,8 +17,6 @@ effect of an area beside its interaction with time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
@@ -50,8 +48,8 @@ class PersistentTerm(Term):
         kernel.outputscale = std**2
         super().__init__(PERSISTENT, kernel.to(concentration), ())
         self.column, self.concentration = column, concentration
-        #: Variance of the nugget; None without one.
-        self.nugget: Callable[[], Tensor] | None = None
+        #: ``nugget.std``, a hyperparameter of the model; None without one.
+        self.nugget = None
 
     def forward(self, x1: Inputs, x2: Inputs) -> Tensor:
         """As of `Term`."""
@@ -67,7 +65,7 @@ class PersistentTerm(Term):
             return torch.zeros(number.shape).to(self.concentration)
         known = (number >= 0) & (number < len(self.concentration))
         found = self.concentration[torch.where(known, number, 0)]
-        return torch.where(known, found, 0.0) * self.nugget()
+        return torch.where(known, found, 0.0) * self.nugget.natural.reshape(()).square()
 
     def numbers(self, x: Inputs) -> Tensor:
         """Numbers of areas among inputs (...,)."""

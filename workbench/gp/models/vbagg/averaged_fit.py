@@ -60,6 +60,11 @@ class AveragedFit(VariationalFit):
         """Whether effects of some bags can be given their totals in any of the members."""
         return any(fit.knows_totals(trained) for fit in self.members)
 
+    @property
+    def keeps_effects(self) -> bool:
+        """Whether areas keep effects over periods in any of the members."""
+        return any(fit.keeps_effects for fit in self.members)
+
     def latent(self, bags: Bags) -> Predictive:
         """Distribution of f at the individuals, without nugget and area effect."""
         return self._mix(lambda fit: fit.latent(bags))

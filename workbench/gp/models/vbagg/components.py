@@ -13,7 +13,7 @@ from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.grammar import Term
 from workbench.gp.kernels.persistent import PERSISTENT
 from workbench.gp.models.vbagg.effects import has_effects, total_effects
-from workbench.gp.models.vbagg.persistent import keeps_effects
+from workbench.gp.models.vbagg.persistent import keeps_effects, kept_alone
 from workbench.gp.predictive import Normal
 
 INTERCEPT, AREA_EFFECT = "intercept", "area effect"
@@ -69,9 +69,10 @@ def components(fit, bags: Bags, by: str = "term", known: Tensor | None = None
         before = out.get(name)
         shift = 0.0 if before is None else before.mean
         out[name] = Normal(mean - field.mean.detach() + shift, variance.clamp_min(0).sqrt())
-    effects = has_effects(state) and not state.likelihood.multiplied or keeps_effects(state)
-    if known is not None and effects:
-        parts = [total_effects(state, seen, fit.moments(seen), part, which)
+    effects = has_effects(state) and not state.likelihood.multiplied
+    if known is not None and (effects or keeps_effects(state)):
+        parts = [total_effects(state, seen, fit.moments(seen), part, which) if effects
+                 else kept_alone(state, seen, part)
                  for part, which in fit.parts(bags, known)
                  for seen in [fit.individual_view(part)]]
         out[AREA_EFFECT] = Normal(*(torch.cat(rows) for rows in zip(*parts, strict=True)))

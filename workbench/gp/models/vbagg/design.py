@@ -84,8 +84,8 @@ def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -
 
     ``reduce`` turns bags into those the model sees.
     """
-    bags, lasting = reduce(cast_bags(source.bags, options)), options.persistence == "area"
-    bags = without_kept(bags) if lasting else bags
+    given, lasting = reduce(cast_bags(source.bags, options)), options.persistence == "area"
+    bags = without_kept(given) if lasting else given
     operator = OPERATORS[source.aggregation](bags)
     transform = fit_inputs(source.bags, options.transform, options.extrapolation)
     transform = replace(transform, areas=lasting)
@@ -105,7 +105,7 @@ def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -
         inducing = assembly.inducing_of(terms, individuals, options.inducing, options.seed)
     if lasting:
         terms = [*terms, PersistentTerm(
-            whole.x.shape[1] - 1, 0.2 * scale, concentrations(source.bags).to(whole.x))]
+            whole.x.shape[1] - 1, 0.2 * scale, concentrations(given).to(whole.x))]
         inducing = [*inducing, areas_as_inputs(bags, whole.x)]
         averaging = None if averaging is None else [*averaging, None]
     return Design(bags, transform, whole, learning, terms, inducing, scale, clusters,

@@ -134,10 +134,10 @@ class _Rates:
     def __init__(self, fit, bags: Bags, trained: Tensor | None):
         self.fit, self.bags, self.trained = fit, bags, trained
         self.state, self.seen = fit.state, fit.individual_view(bags)
-        nugget, clustered = persistent.own_nugget(self.state, bags), bags.concentration is not None
-        white = self.state.link.averaged(self.state.nugget_variance, persistent.with_kept_noise(
-            self.state, bags).concentration) if clustered else nugget
+        nugget, clustered = self.state.nugget_variance, bags.concentration is not None
+        white = self.state.link.averaged(nugget, bags.concentration) if clustered else nugget
         self.white, self.place = white.sqrt(), persistent.places(self.state, bags)
+        self.centred = persistent.centring(self.state, bags)
         self.hidden = (nugget - white).sqrt() if clustered else None
         if not has_effects(self.state) or self.state.likelihood.multiplied:
             return
@@ -172,11 +172,21 @@ class _Rates:
                    for point, weight in zip(*_MEMBERS, strict=True))
 
     def _own_noise(self, f: Tensor, generator: np.random.Generator) -> Tensor:
-        """Draws of what individuals have of their own, of known areas the same in all periods."""
+        """Draws of what individuals have of their own.
+
+        Of areas that keep effects the same in all periods, and apart from what the area has of it.
+        """
         if self.place is None:
-            return standard_normal(generator, f).mul_(self.white)
-        like = f.new_empty(len(f), int(self.place.max()) + 1)
-        return standard_normal(generator, like).index_select(1, self.place).mul_(self.white)
+            own = standard_normal(generator, f)
+        else:
+            like = f.new_empty(len(f), int(self.place.max()) + 1)
+            own = standard_normal(generator, like).index_select(1, self.place)
+        own = own.mul_(self.white)
+        if self.centred is None:
+            return own
+        group, share, known = self.centred
+        mean = own.new_zeros(len(own), int(group.max()) + 1).index_add_(1, group, own * share)
+        return own.sub_(mean.index_select(1, group).mul_(known))
 
     def _with_effects(self, f: Tensor, generator: np.random.Generator) -> Tensor:
         """Effects from their prior, moved to the posterior of the bag's, given the draw's total.

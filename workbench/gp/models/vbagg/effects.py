@@ -177,7 +177,7 @@ def conditional(state, seen: ProjectedData, moments: BagMoments, bags: Bags, tra
     share, with_total, (m, s) = _with_total(state, seen, bags)
     members = bags.membership
     b = regression(state, share, bags, effects)
-    own = state.nugget_variance
+    own = persistent.own_nugget(state, bags)
     own = own if state.area_std is None else own + state.area_std.square()
     gain = b * effects.gain[members]
     variance = _difference(
@@ -272,8 +272,9 @@ def multiplied(state, seen: ProjectedData, moments: BagMoments, bags: Bags, foun
     """
     members = bags.membership
     share, with_total, (m, s) = _with_total(state, seen, bags)
-    nugget = state.nugget_variance
-    kept = nugget * persistent.with_kept_noise(state, bags).unaveraged      # of a cluster's mean
+    nugget = persistent.own_nugget(state, bags)
+    # of a cluster's mean
+    kept = state.nugget_variance * persistent.with_kept_noise(state, bags).unaveraged
     spread = moments.log_variance
     if moments.effect_variance is not None:
         spread = spread + moments.effect_variance

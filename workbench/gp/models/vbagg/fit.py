@@ -34,6 +34,7 @@ from workbench.gp.models.vbagg.effects import (
     posterior_effects,
     require_one_per_bag,
 )
+from workbench.gp.models.vbagg.known_totals import chosen, reached_by
 from workbench.gp.models.vbagg.state import MOST_FEATURES
 from workbench.gp.numerics.recent import LastResult
 from workbench.gp.predictive import GammaMultiplied, LogNormal, Normal, Predictive, join
@@ -92,7 +93,7 @@ class VariationalFit(ModelFit):
         those of trained bags are conditional on the bag's observation instead.
         """
         known = trained if area_effect else None
-        bags = bags if area_effect else unknown(bags)
+        bags = self._nowhere(bags, area_effect)
         parts = [self._at(part, which) for part, which in self.parts(bags, known)]
         if not self.state.likelihood.multiplied:
             return join(parts)
@@ -107,7 +108,7 @@ class VariationalFit(ModelFit):
             predicted = multiplied(state, seen, moments, bags, found)
             rate = state.link.distribution(predicted.mean, predicted.variance)
             reached = (found.location + found.scale.square() / 2).exp()
-            return GammaMultiplied(self._reach(rate, seen, found.known, reached),
+            return GammaMultiplied(reached_by(rate, seen, found.known, reached),
                                    found.shape[bags.membership])
         if not has_effects(state):
             mean, variance = self._marginals(bags)
@@ -124,17 +125,7 @@ class VariationalFit(ModelFit):
         predicted = conditional(state, seen, moments, bags, trained)
         rate = state.link.distribution(predicted.mean, predicted.variance)
         reached = given_total(state, moments, effects).mean
-        return rate if state.link.linear else self._reach(rate, seen, effects.gain > 0, reached)
-
-    @staticmethod
-    def _reach(predicted, seen: ProjectedData, known: Tensor, expected: Tensor):
-        """The distribution scaled so that means in known bags add up to the bag's expected total.
-
-        Effects act to first order, a total is known beyond that; of sums of f both are exact.
-        """
-        reached = seen.sum(seen.operator.coefficients() * predicted.mean)
-        factor = torch.where(known, expected / reached, torch.ones_like(reached))
-        return predicted.scaled(factor[seen.operator.bags.membership])
+        return rate if state.link.linear else reached_by(rate, seen, effects.gain > 0, reached)
 
     @torch.no_grad()
     def over(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
@@ -145,7 +136,7 @@ class VariationalFit(ModelFit):
         normal under logit, else Normal; times a Gamma multiplier under the negative binomial.
         """
         known = trained if area_effect and self.knows_totals(trained) else None
-        bags = bags if area_effect else unknown(bags)
+        bags = self._nowhere(bags, area_effect)
         parts = [self._over(part, which) for part, which in self.parts(bags, known)]
         if not self.state.likelihood.multiplied:
             return join(parts)
@@ -174,18 +165,23 @@ class VariationalFit(ModelFit):
         if state.likelihood.multiplied:
             found = multipliers(state, self.moments(seen), trained)
             if trained is not None:
-                predicted = _where(found.known, LogNormal(found.location, found.scale), predicted)
+                predicted = chosen(found.known, LogNormal(found.location, found.scale), predicted)
             return GammaMultiplied(predicted, found.shape)
         if trained is None:
             return predicted
         moments = self.moments(seen)
         found = posterior_effects(state, moments, trained)
-        return _where(found.gain > 0, given_total(state, moments, found), predicted)
+        return chosen(found.gain > 0, given_total(state, moments, found), predicted)
 
     def knows_totals(self, trained: Tensor | None) -> bool:
         """Whether effects or multipliers of some bags can be given their totals."""
         learns = self.state.likelihood.multiplied or learns_effects(self.state)
         return learns and trained is not None and bool((trained >= 0).any())
+
+    @property
+    def keeps_effects(self) -> bool:
+        """Whether areas keep effects over periods."""
+        return persistent.keeps_effects(self.state)
 
     @torch.no_grad()
     def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
@@ -195,13 +191,13 @@ class VariationalFit(ModelFit):
     @torch.no_grad()
     def draw_rates(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
         """Joint draws of rates, see `at` (samples, N); trained bags given their totals."""
-        bags = unknown(bags) if trained is None else bags
+        bags = self._nowhere(bags, trained is not None)
         return draws.rates(self, bags, trained, samples, np.random.default_rng(seed))
 
     @torch.no_grad()
     def draw_totals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
         """Joint draws of bag parameters, see `over` (samples, B)."""
-        bags = unknown(bags) if trained is None else bags
+        bags = self._nowhere(bags, trained is not None)
         return draws.totals(self, bags, trained, samples, np.random.default_rng(seed))
 
     @torch.no_grad()
@@ -279,6 +275,10 @@ class VariationalFit(ModelFit):
             return state.trained_data or state.project(state.design.sketch).detach()
         return state.project(state.geometry_of(bags)).detach()
 
+    def _nowhere(self, bags: Bags, known: bool) -> Bags:
+        """The bags, in unknown areas if their effects are to have their prior."""
+        return bags if known or not self.keeps_effects else unknown(bags)
+
     def moments(self, seen: ProjectedData) -> BagMoments:
         """Moments by the link's best form: a lower bound trains q, but predicts too low."""
         field, link = self.state.field, self.state.link.name
@@ -293,8 +293,3 @@ class VariationalFit(ModelFit):
         most = max(1, MOST_FEATURES // len(self.state.field.q_mean))
         return ((part, trained if trained is None else trained[which])
                 for part, which in split(bags, most))
-
-
-def _where(known: Tensor, first: Predictive, second: Predictive) -> Predictive:
-    return type(first)(torch.where(known, first.location, second.location),
-                       torch.where(known, first.scale, second.scale))

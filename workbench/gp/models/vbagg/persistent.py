@@ -46,6 +46,20 @@ def places(state, bags: Bags) -> Tensor | None:
                            .reshape(-1)).to(bags.membership)
 
 
+def centring(state, bags: Bags) -> tuple[Tensor, Tensor, Tensor] | None:
+    """Areas in bags (N,), individuals' shares of their weight, and whether they are known.
+
+    None where nothing is kept: of known areas their effect has the mean of the nugget.
+    """
+    if not keeps_effects(state):
+        return None
+    area = numbers(bags)
+    group = torch.stack([bags.membership, area]).unique(dim=1, return_inverse=True)[1]
+    weight = bags.weight.to(state.x)
+    total = torch.zeros(int(group.max()) + 1).to(weight).index_add(0, group, weight)
+    return group, weight / total[group], (area >= 0).to(weight)
+
+
 def map_field(state) -> InducingField:
     """The field of f, without effects of areas."""
     if not keeps_effects(state):
@@ -84,3 +98,9 @@ def kept(state, seen: ProjectedData, bags: Bags, share: Tensor
     spread = prior - own.square().sum(1) + ((own @ field.q_covariance[block, block]) * own).sum(1)
     with_total = ((own @ field.q_covariance[block]) * rows[bags.membership]).sum(1)
     return own @ field.q_mean[block], spread, with_total
+
+
+def kept_alone(state, seen: ProjectedData, bags: Bags) -> tuple[Tensor, Tensor]:
+    """Mean and sd (N,) of the effect that an individual's area keeps."""
+    mean, variance, _ = kept(state, seen, bags, torch.zeros(len(bags.x)).to(state.x))
+    return mean, variance.sqrt()

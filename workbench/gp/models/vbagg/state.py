@@ -112,7 +112,7 @@ class VariationalState(Recalled):
         self._nugget = assembly.nugget_hyperparameter(
             options.nugget, self.scale, "link scale", like, USUAL_NUGGET)
         if keeps_effects(self) and self._nugget is not None:
-            self.field.terms[-1].nugget = lambda: self.nugget_variance
+            self.field.terms[-1].nugget = self._nugget
         items += [] if self._nugget is None else [self._nugget]
         # Under the identity link the nugget adds its bag variance to the noise, exactly.
         self.likelihood = kind.assemble(
