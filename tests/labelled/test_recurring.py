@@ -132,3 +132,21 @@ def test_candidates_of_auto_have_it_and_are_weighed(ds):
     assert found.recovery is not None
     assert all("persistent.variance" in one["hyperparameters"]
                for one in found.hyperparameters.values())
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_estimates_of_areas_lean_on_their_other_years(ds):
+    """Of a value without much weight of its own the others of its area are the estimate."""
+    mean = ds["value"].values / np.bincount(ds["membership"].values, ds["weight"].values) * 1e3
+    error = np.full(mean.size, 0.05 * mean.mean())
+    error[0] = 100 * mean.mean()
+    means = ds.assign(
+        value=("bag", mean, {"kind": "continuous", "aggregation": "mean"}),
+        noise_variance=("bag", error**2))
+    found = {name: wb.VBAgg(kernel="linear(height)", link="identity", persistence=name,
+                            max_steps=40).fit(means).area_estimates(means)
+             for name in ("auto", "none")}
+    others = mean[ds["area"].values == ds["area"].values[0]][1:].mean()
+    off = {name: abs(float(one["estimate"][0]) - others) for name, one in found.items()}
+    assert off["auto"] < off["none"] / 2
+    assert float(found["auto"]["estimate_std"][0]) < float(found["none"]["estimate_std"][0])

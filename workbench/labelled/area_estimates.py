@@ -23,6 +23,7 @@ import xarray as xr
 from workbench.checks import require
 from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.operators import OPERATORS
+from workbench.gp.models.vbagg.persistent import with_kept_noise
 from workbench.labelled.predictive import coords_of
 
 if TYPE_CHECKING:
@@ -82,8 +83,10 @@ def _estimates(fit: Fit, data: Converted) -> dict[str, np.ndarray]:
             " noise_variance (standard_error of wb.bag_polygons), and noise='auto' or "
             "'fay-herriot'")
     error = noise.stated_variance(bags)
-    white = _white(state, bags)
-    synthetic = fit.inner.over(bags, trained, False)
+    white, synthetic = _white(state, bags), fit.inner.over(bags, trained, False)
+    if getattr(fit.inner, "keeps_effects", False):      # what areas keep is of the map
+        white = _white(state, with_kept_noise(state, bags))
+        synthetic = fit.inner.over(bags, torch.full_like(trained, -1), True)
     around = synthetic.variance - white             # what was learnt of the map
     between = noise.learnt(bags) + white
     seen = torch.zeros_like(error, dtype=torch.bool) if trained is None else trained >= 0

@@ -12,6 +12,7 @@ import xarray as xr
 from workbench import schema
 from workbench.checks import ExtrapolationWarning, FewAreasWarning, TotalsWarning, option, warn
 from workbench.gp.data.bags import Bags
+from workbench.gp.kernels.persistent import VARIANCE
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted
 
@@ -115,7 +116,8 @@ def _effects(fit: Fit, bags: Bags, observed: np.ndarray) -> tuple[float, int]:
         if shares[name] > 0:
             if std is None or state.link.name != "exp" or not getattr(state, "fits", True):
                 return math.inf, 0
-            square += shares[name] * float(std.detach())**2
+            kept = one.hyperparameters.get(VARIANCE, {"value": 0.0})["value"]
+            square += shares[name] * (float(std.detach())**2 + kept)
     alone = fit.inner.over(bags).mean.detach().cpu().numpy() / math.exp(square / 2)
     lacking = np.abs(np.log(np.maximum(observed, 0.5) / np.maximum(alone, 1e-300)))
     return float(lacking.max()) / math.sqrt(square), int(lacking.argmax())
