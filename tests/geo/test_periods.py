@@ -68,6 +68,17 @@ def test_covariates_that_change_are_files_of_each_period(tmp_path):
         bagged(table((*YEARS, 2022)), covariates=[tmp_path / "rain_{time}.tif"])
 
 
+@pytest.mark.parametrize(("written", "last"), [
+    ((201811, 201812, 201901), 2019.0), (("20181115", "20181215", "20190115"), 2019.04)])
+def test_dates_without_dashes_are_dates(written, last):
+    of = dict(zip(YEARS, written, strict=True))
+    ds = bagged(table().assign(year=lambda t: t["year"].map(of)))
+    time = sorted(set(ds["covariates"].sel(covariate="time").values))
+    assert np.diff(time) == pytest.approx([1 / 12, 1 / 12], abs=0.003)
+    assert time[-1] == pytest.approx(last, abs=0.01)
+    assert ds["covariate_units"].values.tolist() == ["1", "year"]
+
+
 def test_dates_are_years_and_gaps_are_gaps():
     frame = table().assign(year=lambda t: t["year"].map({2019: "2019-01", 2020: "2019-07-02",
                                                          2021: "2020-01"}))

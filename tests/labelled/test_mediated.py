@@ -118,11 +118,13 @@ def test_targets_and_mediators_from_tables(ds):
 def test_what_is_refused(ds, parts):
     bags, targets = parts
     table = pd.DataFrame({"z": [0.1, np.nan], "height": [0.0, 0.5]})
-    with pytest.raises(InputError, match="value has 1 values that are not finite"):
+    with pytest.raises(InputError, match="column 'z' of targets has 1 values that are miss"):
         wb.targets_from_table(table, "z", ["height"])
+    with pytest.raises(InputError, match="must hold numbers, are none: ..0,5.. in rows 1"):
+        wb.targets_from_table(table.assign(z=["1", "0,5"]), "z", ["height"])
     with pytest.raises(InputError, match="column 'hight' is unknown; did you mean 'height'"):
         wb.targets_from_table(table, "z", ["hight"])
-    with pytest.raises(InputError, match="1 rows of mediators are not finite"):
+    with pytest.raises(InputError, match=r"column .z. of targets has 1 values .* in row \[0\]"):
         wb.targets_from_table(table[::-1], "height", ["z"])
     with pytest.raises(InputError, match="bags have mediators height, the targets altitude"):
         wb.CMP().fit(bags, targets.assign_coords(mediator=["altitude"]))

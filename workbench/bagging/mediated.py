@@ -10,6 +10,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging.grids import axis_unit, in_x_and_y
+from workbench.bagging.tables import numbers_of
 from workbench.checks import choose, require
 
 
@@ -99,22 +100,21 @@ def targets_from_table(
     (2, 1)
     """
     mediators = _names(mediators)
-    wanted = [value, *mediators, *(c for c in (name, noise_variance) if c)]
-    for column in wanted:
+    wanted = [value, *mediators, *([noise_variance] if noise_variance else [])]
+    for column in [*wanted, *([name] if name else [])]:
         choose("column", column, [str(c) for c in table.columns])
-    units, count = dict(units or {}), len(table)
-    require(count > 0, "the table of targets is empty")
-    labels = table[name].astype(str).to_numpy() if name else np.arange(count).astype(str)
+    units = dict(units or {})
+    require(len(table) > 0, "the table of targets is empty")
+    table = numbers_of(table, wanted, "targets")
+    labels = table[name].astype(str).to_numpy() if name else np.arange(len(table)).astype(str)
     ds = xr.Dataset(
-        {"value": (schema.TARGET, table[value].to_numpy(dtype=float),
-                   {"aggregation": "mean", "kind": "continuous", "units": units.get(value, ""),
-                    "long_name": value})},
-        coords={schema.TARGET: labels})
+        {"value": (schema.TARGET, table[value].to_numpy(), {
+            "aggregation": "mean", "kind": "continuous", "units": units.get(value, ""),
+            "long_name": value})}, coords={schema.TARGET: labels})
     if noise_variance:
-        ds["noise_variance"] = (schema.TARGET, table[noise_variance].to_numpy(dtype=float))
-    out = _with(ds, table[list(mediators)].to_numpy(dtype=float), [str(m) for m in mediators],
-                units, schema.TARGET)
-    return schema.check_targets(out)
+        ds["noise_variance"] = (schema.TARGET, table[noise_variance].to_numpy())
+    found = table[list(mediators)].to_numpy(dtype=float)
+    return schema.check_targets(_with(ds, found, list(map(str, mediators)), units, schema.TARGET))
 
 
 def targets_from_grid(fields: xr.Dataset, value: str, mediators: Sequence[str],

@@ -25,6 +25,9 @@ from workbench.geo.treatments import treatments_from
 
 TIME, HOLE, _AT = "time", "{time}", "@"
 AREA, PERIOD = "area", "period"             # labels of the bags, and of the individuals
+#: Dates without dashes, which are numbers, too.
+_JOINED = {"%Y%m": r"(1[6-9]|2[01])\d\d(0[1-9]|1[0-2])",
+           "%Y%m%d": r"(1[6-9]|2[01])\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"}
 _MOST = 30_000_000                          # individuals, times periods
 _OF_VALUES = ("totals", "join", "time", "trials", "standard_error", "value", "kind", "aggregation",
               "value_units", "encoding", "covariates", "weight", "treatments", "record")
@@ -204,9 +207,13 @@ def _periods(frame: pd.DataFrame, column: str, name: str) -> tuple[list[str], li
     require(not absent.any(), f"{int(absent.sum())} rows of {name} have no period in column "
             f"{column!r}; fill or remove them")
     numbers, unit = as_numbers(frame[column]), "1"
-    if np.isnan(numbers).any():
+    text = frame[PERIOD + _AT].astype(str)
+    joined = next((form for form, written in _JOINED.items() if text.str.fullmatch(written).all()),
+                  None)      # as numbers December and January would lie 89 apart
+    if np.isnan(numbers).any() or joined:
         try:
-            dates = pd.to_datetime(frame[column].astype(str), format="ISO8601")
+            dates = pd.to_datetime(text if joined else frame[column].astype(str),
+                                   format=joined or "ISO8601")
         except (ValueError, TypeError) as error:
             raise InputError(f"periods in column {column!r} of {name} are neither numbers nor "
                              f"dates (first: {frame[column].iloc[0]!r}); write years, or dates as "

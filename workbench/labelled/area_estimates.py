@@ -84,7 +84,7 @@ def _estimates(fit: Fit, data: Converted) -> dict[str, np.ndarray]:
             "'fay-herriot'")
     error = noise.stated_variance(bags)
     white, synthetic = _white(state, bags), fit.inner.over(bags, trained, False)
-    if getattr(fit.inner, "keeps_effects", False):      # what areas keep is of the map
+    if fit.inner.keeps_effects:      # what areas keep is of the map
         white = _white(state, with_kept_noise(state, bags))
         synthetic = fit.inner.over(bags, torch.full_like(trained, -1), True)
     around = synthetic.variance - white             # what was learnt of the map

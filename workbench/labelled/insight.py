@@ -121,7 +121,7 @@ class Insight(Drawing):
         data = self._data(ds)
         by = by or ("role" if hasattr(self, "candidates") else "term")
         known = self._trained(data)
-        told = self.inner.knows_totals(known) or getattr(self.inner, "keeps_effects", False)
+        told = self.inner.knows_totals(known) or self.inner.keeps_effects
         known = known if area_effect and told else None
         parts = self.inner.components(self._bags(data), by, known)
         said = {"units": "link scale", "link": self.inner.state.link.name}

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import package, require
+from workbench.labelled.crs import same_crs
 from workbench.labelled.predictive import DISTRIBUTIONS
 from workbench.labelled.raster_blocks import Asked, Shared, block, example, fingerprint
 
@@ -48,7 +49,8 @@ def lazy_map(fit: Fit, raster: xr.Dataset | xr.DataArray, quantiles: Sequence[fl
     named = [*asked.covariates, *([weight] if weight else [])]
     require(weight is None or weight in raster, f"the raster has no weight {weight!r}; it has "
             f"{', '.join(map(str, raster.data_vars))}")
-    grid = raster[named]
+    # Of a fit by place alone any variable says which pixels there are.
+    grid = raster[named or [name for name in raster.data_vars][:1]]
     if chunks is not None:
         grid = grid.chunk({"y": chunks, "x": chunks} if isinstance(chunks, int) else dict(chunks))
     grid = even(grid)
@@ -115,9 +117,6 @@ def _asked(fit: Fit, raster: xr.Dataset, quantiles: Sequence[float], threshold) 
 
 def _check_crs(fit: Fit, raster: xr.Dataset) -> None:
     ours, theirs = fit.data.attrs.get("crs"), raster.rio.crs
-    if not ours or theirs is None:
-        return
-    crs = package("pyproj", extra="geo").CRS
-    require(crs.from_user_input(ours).equals(crs.from_user_input(theirs), ignore_axis_order=True),
-            f"the raster has the CRS {theirs.to_string()}, the data of the model {ours}; "
-            "reproject the raster, for the model knows places by it")
+    theirs = theirs and theirs.to_string()
+    require(same_crs(ours, theirs), f"the raster has the CRS {theirs}, the data of the model "
+            f"{ours}; reproject the raster, for the model knows places by it")

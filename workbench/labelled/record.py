@@ -14,6 +14,7 @@ from workbench.bagging.sanity import MARK
 from workbench.checks import require
 from workbench.gp.data.bags import Bags
 from workbench.labelled.card import CARD, card_of
+from workbench.labelled.crs import same_crs
 from workbench.labelled.identity import data_hash
 from workbench.labelled.once import converted
 from workbench.labelled.predictive import coords_of, labelled
@@ -231,6 +232,9 @@ class FitRecord:
             f"the model was trained on inputs {', '.join(self._columns.names)}, "
             f"got {', '.join(columns.names)}; pass the same covariates in the same order",
         )
+        ours, theirs = (one.attrs.get("crs") for one in (self.data, data.ds))
+        require(same_crs(ours, theirs), f"the model was trained in the CRS {ours}, got {theirs}; "
+                "bag the data in the same one, for the model knows places by it")
         return data
 
     def learnt_from(self, ds: xr.Dataset) -> xr.DataArray:

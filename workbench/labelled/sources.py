@@ -11,6 +11,7 @@ import xarray as xr
 from workbench import schema
 from workbench.checks import choose, reject, require
 from workbench.gp.data.bags import Source
+from workbench.labelled.crs import same_crs
 from workbench.labelled.source import Converted
 from workbench.schema.frames import instead
 
@@ -93,6 +94,11 @@ def converted(data: Several) -> dict[str, Converted]:
             out[name] = Converted(schema.check(ds))
         except ValueError as error:
             raise type(error)(f"source {name!r}: {error}") from error
+    first = next(iter(out))
+    for name, one in out.items():
+        ours, theirs = (part.ds.attrs.get("crs") for part in (out[first], one))
+        require(same_crs(ours, theirs), f"source {name!r} has the CRS {theirs}, source {first!r} "
+                f"{ours}; bag them in the same one, for places of both are compared")
     return out
 
 

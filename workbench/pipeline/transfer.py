@@ -9,6 +9,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.checks import ExtrapolationWarning, InputError, option, require, warn
+from workbench.labelled.crs import same_crs
 from workbench.pipeline.base import REGION
 from workbench.pipeline.inputs import named_or_file
 from workbench.pipeline.own_files import region_of
@@ -80,7 +81,7 @@ def region(spec: Spec | PredictSpec, ds: xr.Dataset) -> xr.Dataset:
     other = region_of(own) if spec.at == REGION else named_or_file(str(spec.at))
     where = Path(str(own["polygons"])).name if own else str(spec.at)
     ours, theirs = (one.attrs.get("crs") for one in (ds, other))
-    require(not ours or not theirs or _same(ours, theirs), f"{where} has the CRS {theirs}, the "
+    require(same_crs(ours, theirs), f"{where} has the CRS {theirs}, the "
             f"data of the model {ours}; bag it in the same one, for the model knows places by it")
     names = [str(name) for name in ds[schema.COVARIATE].values]
     found = [str(name) for name in other[schema.COVARIATE].values]
@@ -89,7 +90,7 @@ def region(spec: Spec | PredictSpec, ds: xr.Dataset) -> xr.Dataset:
             f"{where} has {', '.join(found) or '(none)'}; give it the same ones in the same "
             f"order{rename}")
     _units(ds, other, names, where)
-    if schema.aggregation(ds) == "sum":
+    if "value" in ds and schema.aggregation(ds) == "sum":      # bags of a mediated fit have none
         unit, unlike = (str(one["weight"].attrs.get("units", "")) for one in (ds, other))
         # A dataset of one's own making may not say its units; files do, area among them.
         unsaid = not own and not (unit and unlike)
@@ -153,9 +154,3 @@ def _units(ds: xr.Dataset, other: xr.Dataset, names: list[str], where: str) -> N
                 f"{where}, and in {unit!r} where the model learns; convert one of them")
 
 
-def _same(one: str, other: str) -> bool:
-    if one == other:
-        return True
-    from pyproj import CRS
-
-    return CRS.from_user_input(one).equals(CRS.from_user_input(other), ignore_axis_order=True)

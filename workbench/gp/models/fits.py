@@ -94,6 +94,9 @@ class ModelFit:
     def __init__(self, model, state, history):
         self.model, self.state, self.history = model, state, history
 
+    #: Whether areas keep effects over periods.
+    keeps_effects = False
+
     @property
     def hyperparameters(self) -> dict[str, dict]:
         """Values by name in natural units; goes back into ``condition``."""
