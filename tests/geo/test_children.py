@@ -35,7 +35,7 @@ def bagged(polygons=None, **options):
     known = {} if "parent_values" in options else {"value": "cases"}
     return bag_children(
         fine() if polygons is None else polygons, parent="parent", covariates=["height", "slope"],
-        weight="people", id="code", labels={"side": "side"}, **(known | options),
+        weight="people", id="code", **({"labels": {"side": "side"}} | known | options),
     )
 
 
@@ -67,7 +67,7 @@ def test_parents_can_have_their_own_values_and_shapes():
 def test_parents_and_children_that_do_not_match():
     with pytest.raises(InputError, match=r"1 areas hold no polygon \(first: \['p9'\]\)"):
         bagged(parent_values={"p0": 1, "p1": 2, "p2": 3, "p3": 4, "p9": 5})
-    with pytest.raises(InputError, match=r"1 areas have no value \(first: \['p3'\]\)"):
+    with pytest.raises(InputError, match=r"not among those with values \(first: \['p3'\]\)"):
         bagged(parent_values={"p0": 1, "p1": 2, "p2": 3})
     ds = bagged(parent_values={"p0": 1, "p1": 2, "p9": 9}, empty="drop", missing_value="drop")
     assert ds["bag"].values.tolist() == ["p0", "p1"]
@@ -191,13 +191,13 @@ def test_a_column_of_the_same_name_has_the_ids_of_the_larger_areas(tmp_path):
     assert ds["value"].to_series().to_dict() == {"4": 4, "3": 3, "2": 2, "1": 1}
     swaps = dict(zip(ids, [2, 0, 1, 3], strict=True))
     numbered = without_cases().assign(parent=fine()["parent"].map(swaps))
-    outlines().assign(code=[3, 1, 0, 2]).to_file(path)
+    outlines().assign(code=list(swaps.values())).to_file(path)
     with pytest.raises(InputError, match="no column 'parent' as the small ones.*; say which has "
                        "their ids with parent_id=.*'name', 'deaths', 'tested', 'code'"):
         bagged(numbered, value="deaths", parent_polygons=path)
     ds = bagged(numbered, value="deaths", parent_polygons=path, parent_id="code")
     assert dict(zip(ds["bag"].values, ds["value"].values, strict=True)) == {
-        "0": 2, "1": 3, "2": 1, "3": 4}
+        "0": 3, "1": 2, "2": 4, "3": 1}
 
 
 def test_areas_that_no_small_polygon_names_are_told_with_both_names():
@@ -205,6 +205,62 @@ def test_areas_that_no_small_polygon_names_are_told_with_both_names():
     with pytest.raises(InputError, match=r"areas are \['a', 'b', 'c'\] and so on, parents "
                        r"\['p0', 'p1', 'p2'\]; say where the areas' ids are with parent_id="):
         bagged(without_cases(), value="deaths", parent_polygons=other, parent_id="name")
+
+
+def moved(east, north=0, **columns):
+    return outlines().assign(**columns, geometry=outlines().translate(east, north))
+
+
+def test_small_polygons_outside_the_larger_one_that_they_name_are_pointed_out():
+    """Ids of another numbering, or of outlines of another place, give a map of wrong totals."""
+    options = dict(value="deaths", parent_polygons=outlines(), parent_id="name", labels={})
+    wrong = without_cases().assign(parent=lambda d: d["parent"].where(d["code"] != "f05", "p0"))
+    with pytest.warns(DataWarning, match=r"1 of 12 small polygons lie outside the larger area that "
+                      r"column 'parent' names \(first: 'f05' names 'p0' and lies in 'p2'\); comp"):
+        ds = bagged(wrong, **options)
+    assert ds.sizes["individual"] == 12 and "'f05' names 'p0'" in ds.attrs["treatments"]
+    checked = wb.check(wrong, weight="people", parent="parent", id="code", **options)
+    found = next(one for one in checked.of("warning") if one.code == "parent-elsewhere")
+    assert (found.code, found.where, found.count) == ("parent-elsewhere", ("f05",), 1)
+    swapped = without_cases().assign(parent=without_cases()["parent"].map(
+        {"p0": "p1", "p1": "p2", "p2": "p3", "p3": "p0"}))
+    with pytest.raises(InputError, match=r"12 of 12 small .*; its ids are not those of the larger "
+                       "polygons: choose another column with parent=.* parent_id="):
+        bagged(swapped, **options)
+    with pytest.raises(InputError, match=r"lies in none of them\): the small ones run over x 0 to "
+                       r"4000.*larger ones over x 1e\+06.*states a wrong CRS, or"):
+        bagged(without_cases(), **options | {"parent_polygons": moved(1e6)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)         # borders drawn otherwise are no fault
+        bagged(without_cases(), **options | {"parent_polygons": moved(300, 100)})
+
+
+def test_small_polygons_of_an_area_that_lie_all_about_are_pointed_out():
+    many = gpd.GeoDataFrame({"people": 1.0, "parent": np.arange(100) // 10}, crs=CRS,
+                            geometry=shapely.box(*np.broadcast_arrays(
+                                np.arange(100) % 10, np.arange(100) // 10,
+                                np.arange(100) % 10 + 1, np.arange(100) // 10 + 1)))
+    options = dict(parent="parent", weight="people", parent_values=dict.fromkeys(range(10), 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        bag_children(many, **options)
+    mixed = many.assign(parent=np.random.default_rng(0).permutation(many["parent"]))
+    with pytest.warns(DataWarning, match="nearly as far from each other .* 91% by chance"):
+        bag_children(mixed, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)         # with outlines that are as scattered
+        bag_children(mixed, **options, parent_polygons=mixed.dissolve("parent"))
+
+
+def test_an_area_without_a_value_is_no_suppressed_count():
+    wrong = without_cases().assign(parent=lambda d: d["parent"].where(d["code"] != "f05", "p9"))
+    options = dict(value="deaths", totals=outlines(), join="name")
+    with pytest.raises(InputError, match=r"1 areas that small polygons name are not among those "
+                       r"with values \(first: \['p9'\]\); add them"):
+        bagged(wrong, **options)
+    (found,) = wb.check(wrong, weight="people", parent="parent", **options).of("error")
+    assert found.code == "row-missing" and "suppressed" not in found.effect
+    assert bagged(wrong, **options, missing_value="drop").sizes["individual"] == 11
 
 
 def own_totals(values):

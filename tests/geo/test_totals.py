@@ -78,8 +78,8 @@ def test_ids_without_a_partner_are_named(change, said):
 
 
 @pytest.mark.parametrize(("given", "of_areas", "how"), [
-    (["1", "22"], ["001", "022"], r"both sides, e\.g\. t\['a'\]\.astype\(str\)\.str\.zfill\(3\)$"),
-    (["001", "022"], ["1", "22"], "both sides, e.g. p.*zfill.3.$"),     # the areas have lost them
+    (["1", "22"], ["001", "022"], r"e\.g\. t\['a'\]\.astype\(str\)\.str\.zfill\(3\), or in QGIS l"),
+    (["001", "022"], ["1", "22"], "both sides, e.g. p.*zfill.3., or in Q"),
     (["1", "2"], ["01", "002"], "both sides$"),                         # of several widths
     (["de1", "de2"], ["DE1", "DE2"], "both sides$"),
 ])

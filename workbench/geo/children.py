@@ -10,22 +10,18 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging import assemble, bag_values, looked_at
 from workbench.bagging.findings import counted, refuse
-from workbench.checks import choose, option, require
+from workbench.checks import choose
 from workbench.geo.areas import read_areas, value_column
-from workbench.geo.attributes import (
-    label_columns,
-    numbers_in,
-    numeric_column,
-    require_column,
-    suspect_codes,
-)
+from workbench.geo.attributes import label_columns, numbers_in, require_column
+from workbench.geo.child_rows import complete_rows, positive_rows
 from workbench.geo.globe import centroids, note_wide
 from workbench.geo.ids import as_text
+from workbench.geo.nesting import say_elsewhere, say_scattered
 from workbench.geo.parent_values import compared_with_own, parent_table, values_of_parents
 from workbench.geo.parents import bag_labels, outlines, read_parents, weighed
 from workbench.geo.shapes import coordinate_units
 from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
-from workbench.geo.treatments import CleaningOptions, Record, must_stop, treatments_from
+from workbench.geo.treatments import Record, treatments_from
 
 _ERROR, _SMALL = "standard_error", "small polygon"
 
@@ -122,7 +118,8 @@ def bag_children(
     Raises
     ------
     InputError
-        For imperfect input without a treatment; the message names the option to pass.
+        For imperfect input without a treatment; the message names the option to pass. If most
+        small polygons lie outside the larger one that they name; fewer are warned of.
 
     Examples
     --------
@@ -168,9 +165,9 @@ def bag_children(
             record.note(f"the small polygons that were dropped have {weight!r} adding up to "
                         f"{lost:,.6g}")
         fine, observed = fine[kept], observed[kept]
-    positive = _positive(fine, weight, options, record)
+    positive = positive_rows(fine, weight, options, record)
     fine = fine[positive]
-    matrix, complete = _complete(fine, list(covariates), options, record)
+    matrix, complete = complete_rows(fine, list(covariates), options, record)
     fine, matrix = fine[complete], matrix[complete]
     if known is None:
         lost = observed.sum()
@@ -194,6 +191,11 @@ def bag_children(
         tested = None if tested is None else tested[kept]
 
     counted(bagged=bags.size)
+    shapes = outlines(fine, membership, bags, larger)
+    if larger is None:
+        say_scattered(fine, parent, membership, bags, record)
+    else:
+        say_elsewhere(fine, parent, membership, bags, shapes, record)
     note_wide(fine, "polygons", "have outlines that reach around it",
               "their areas are taken on the longer way around the globe, their centroids on the "
               "shorter one", record)
@@ -228,7 +230,7 @@ def bag_children(
     ds = assemble(
         individuals, membership, summed, bags,
         bag_coords=bag_labels(fine, membership, bags, labels or {})
-        | {"bag_geometry": outlines(fine, membership, bags, larger)},
+        | {"bag_geometry": shapes},
         value_attrs=described,
     )
     if tested is not None:
@@ -239,61 +241,3 @@ def bag_children(
         ds = with_variances(ds, errors, standard_error)
     ds.attrs |= dict(attrs or {}) | {"crs": fine.crs.to_string(), "treatments": str(record)}
     return looked_at(ds)
-
-
-def _positive(fine, weight: str, options: CleaningOptions, record: Record) -> np.ndarray:
-    weights = numeric_column(fine, weight, "weight")
-    bad = ~(weights >= 0)
-    if bad.any():
-        refuse(f"{int(bad.sum())} weights are negative or missing (first: "
-               f"{fine.index[bad][0]!r} with {weights[bad][0]:g})",
-               "correct them or remove these polygons", code="weight-negative",
-               where=fine.index[bad], count=int(bad.sum()))
-    zero = weights == 0
-    if zero.any():
-        about = {"code": "weight-zero", "where": fine.index[zero], "count": int(zero.sum())}
-        if options.zero_weight != "drop":
-            refuse(f"{int(zero.sum())} polygons have zero weight (first: "
-                   f"{fine.index[zero][0]!r})",
-                   f"pass {option('zero_weight', 'drop')} to leave them out", **about)
-        else:
-            record.note(f"{int(zero.sum())} individuals of zero weight were dropped", **about)
-    return ~zero & ~bad
-
-
-def _complete(
-    fine, covariates: list[str], options: CleaningOptions, record: Record
-) -> tuple[np.ndarray, np.ndarray]:
-    if not covariates:
-        return np.zeros((len(fine), 0)), np.ones(len(fine), bool)
-    matrix = np.column_stack([numeric_column(fine, c, "covariate") for c in covariates])
-    for name in covariates:
-        suspect_codes(fine[name], name, record)
-    gaps = ~np.isfinite(matrix)
-    if not gaps.any():
-        return matrix, np.ones(len(matrix), bool)
-    counts = {c: int(g) for c, g in zip(covariates, gaps.sum(axis=0), strict=True) if g}
-    rows = gaps.any(axis=1)
-    about = {"code": "covariate-missing", "where": counts, "count": int(rows.sum())}
-    stop = must_stop(options.missing, rows.mean())
-    if stop:
-        refuse(f"covariates are missing for {int(rows.sum())} polygons ({counts}; first: "
-               f"{fine.index[rows][0]!r})", f"pass {option('missing', 'nearest')} to take the "
-               f"nearest polygon's, or {option('missing', 'drop')} to leave these polygons out",
-               **about)
-    if options.missing == "drop":
-        record.note(f"{int(rows.sum())} individuals lacking covariates {counts} were dropped",
-                    **about)
-        return matrix, ~rows
-    from scipy.spatial import cKDTree
-
-    points = np.column_stack(centroids(fine))
-    for d in np.flatnonzero(gaps.any(axis=0)):
-        gap = gaps[:, d]
-        require(not gap.all(), f"covariate {covariates[d]!r} is missing everywhere")
-        matrix[gap, d] = matrix[~gap, d][cKDTree(points[~gap]).query(points[gap])[1]]
-        if not stop:
-            record.note(f"covariate {covariates[d]!r}: {int(gap.sum())} gaps were filled from the "
-                        f"nearest polygon ({', '.join(fine.index[gap][:5])})",
-                        code="covariate-missing", where=[covariates[d]], count=int(gap.sum()))
-    return matrix, np.ones(len(matrix), bool)

@@ -52,7 +52,9 @@ def _padding(pairs: Sequence[tuple[str, str]], column: str) -> str:
     widths = {len(long) for _, long in pairs}
     if not column or len(widths) > 1 or any(s.zfill(len(long)) != long for s, long in pairs):
         return ""
-    return f", e.g. {column}.astype(str).str.zfill({widths.pop()})"
+    width = widths.pop()
+    return (f", e.g. {column}.astype(str).str.zfill({width}), or in QGIS lpad(COLUMN, {width}, "
+            "'0')")
 
 
 def _bare(id: str) -> str:

@@ -136,6 +136,12 @@ def values_of_parents(known, bags: np.ndarray, kind: str, options: CleaningOptio
         else:
             record.note(f"{len(childless)} areas without polygons were dropped, with values "
                         f"adding up to {known['value'].loc[childless].sum():,.6g}", **about)
+    rowless = [one for one in bags.tolist() if one not in known.index]
+    if rowless and options.missing_value == "error":
+        refuse(f"{len(rowless)} areas that small polygons name are not among those with values "
+               f"(first: {rowless[:3]})", "add them, correct the names, or pass "
+               f"{option('missing_value', 'drop')} to leave these small polygons out",
+               code="row-missing", where=rowless, count=len(rowless))
     found = known.reindex(bags)
     values, kept = usable_values(found["value"].to_numpy(), bags, kind, options, record)
     if "trials" not in known:
