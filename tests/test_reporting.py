@@ -218,6 +218,7 @@ def test_the_verdict_follows_tests_and_failures(stored):
     folds.loc[dict(score="crps", model="vbagg")] = 1.0
     folds.loc[dict(score="crps", model="constant")] = 2.0
     better = maps.assign(cv_scores=scored, cv_fold_scores=folds,
+                         cv_units_scored=0 * maps["cv_units_scored"] + 100,
                          extrapolation=0 * maps["extrapolation"]).assign_attrs(converged="True")
     good = verdict(better, areas=100)
     assert good.kind == GOOD and "better in 2 of 2 folds" in good.points[0].text
@@ -234,6 +235,9 @@ def test_the_verdict_follows_tests_and_failures(stored):
         narrow.loc[dict(target="bag", score="coverage_95", model="vbagg")] = covered
         found = verdict(better.assign(cv_scores=narrow), areas=100)
         assert found.kind == kind and any("too narrow" in p.text for p in found.points)
+    few = better.assign(cv_scores=scored.where(scored["score"] != "coverage_95", 85.0),
+                        cv_units_scored=0 * maps["cv_units_scored"] + 13)
+    assert not any("too narrow" in p.text for p in verdict(few, areas=100).points)
     worse = scored.copy()
     worse.loc[where | {"model": "vbagg"}] = 3.0
     found = verdict(better.assign(cv_scores=worse), areas=100)
@@ -280,7 +284,8 @@ def test_recovered_areas_speak_for_a_map_only_if_it_wins_and_covers(stored, test
 def test_a_comparison_speaks_for_a_map_only_if_it_is_chosen_and_covers(stored, use, coverage, kind):
     maps = untested(wb.read(stored))
     data = xr.Dataset(
-        {"scores": (("test", "model", "score"), np.full((1, 1, 1), coverage))},
+        {"scores": (("test", "model", "score"), np.full((1, 1, 1), coverage)),
+         "units": ("test", [50])},
         coords={"test": ["recovered"], "model": [use], "score": ["coverage_95"]},
         attrs={"recommended": use, "baseline": "split", "sentence": f"Use {use}."})
     card = json.loads(maps.attrs["model_card"]) | {"areas": 100}

@@ -376,8 +376,19 @@ def made(tests: dict[str, list[list[float]]]) -> xr.Dataset:
                                phrase="these areas", unit="areas", cluster="areas",
                                errors=[""] * 3, notes=[""] * 3, seconds=[0.0] * 3))
     data = xr.concat(parts, xr.DataArray(list(tests), dims="test", name="test"))
+    data["scores"].loc[{"score": "coverage_95"}] = 0.95
     data.attrs |= {"headline": "crps_sqrt", "baseline": "split"}
     return data
+
+
+@pytest.mark.parametrize(("areas", "coverage", "said"), [
+    (5, 1.0, "100 % there."), (400, 1.0, "100 % there: they are wider than need be."),
+    (6, 5 / 6, "83 % there."), (60, 5 / 6, "83 % there: they are too narrow."),
+    (6, 0.5, "50 % there: they are too narrow.")])
+def test_what_intervals_cover_of_few_areas_may_be_chance(areas, coverage, said):
+    data = made({"recovered": [2.0, 1.0, 1.5]}).assign(units=("test", [areas]))
+    data["scores"].loc[{"score": "coverage_95"}] = coverage
+    assert f"cover {said}" in verdict(data)[1]
 
 
 def test_a_model_must_be_better_than_the_simple_map_by_more_than_chance():

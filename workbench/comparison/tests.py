@@ -132,6 +132,19 @@ def summarise(models, values: np.ndarray, clusters: np.ndarray, counts: bool, **
                    int(shared.sum()), **about)
 
 
+def independent(data: xr.Dataset, test: str) -> int:
+    """On how many independent truths a test rests: errors of individuals of one area are alike.
+
+    Parameters
+    ----------
+    data : xr.Dataset
+        Of a `Comparison`.
+    test : str
+        Which one.
+    """
+    return int(data["clusters" if test == INDIVIDUALS else "units"].sel(test=test))
+
+
 def _packed(scores, difference, error, models, counts, clusters, units, *, phrase, unit, cluster,
             errors, notes, seconds) -> xr.Dataset:
     with np.errstate(invalid="ignore"):

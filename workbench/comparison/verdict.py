@@ -14,8 +14,8 @@ import dataclasses
 import numpy as np
 import xarray as xr
 
-from workbench.comparison.tests import DECIDES, INDIVIDUALS, RECOVERED
-from workbench.evaluation.evidence import NARROW, WIDE
+from workbench.comparison.tests import DECIDES, INDIVIDUALS, RECOVERED, independent
+from workbench.evaluation.evidence import width
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,9 +170,9 @@ def _coverage(data: xr.Dataset, one: Standing) -> str:
     share = float(data["scores"].sel(test=one.test, model=one.use, score="coverage_95"))
     if not np.isfinite(share):
         return ""
-    told = (": they are too narrow" if share < NARROW else ": they are wider than need be"
-            if share > WIDE else "")
-    return f"Its 95 % intervals cover {100 * share:.0f} % there{told}."
+    said = {"narrow": ": they are too narrow", "wide": ": they are wider than need be"}.get(
+        width(share, independent(data, one.test)), "")
+    return f"Its 95 % intervals cover {100 * share:.0f} % there{said}."
 
 
 def _agreement(data: xr.Dataset, first: Standing, others: list[Standing]) -> str:

@@ -21,6 +21,7 @@ FLAT_MAP, FLAT_RATE = "flat map", "flat rate"
 SURE = 3.0
 #: Coverage of 95 % intervals that are too narrow to rely on, too narrow, and wider than need be.
 TOO_NARROW, NARROW, WIDE = 0.80, 0.90, 0.99
+_CHANCE = 0.05
 #: Share of the individuals beyond what areas have seen from which it is said.
 MOSTLY = 0.5
 #: Areas below which nothing can be tested, and below which a test is weak.
@@ -46,6 +47,8 @@ class Evidence:
     maps : mapping of str to (float, float)
         Of each simple map by how much the error of its map alone, without intervals, is more, and
         the standard error of that.
+    tested : int
+        On how many independent truths the coverage rests, most often areas; 0 if not known.
     """
 
     score: str
@@ -54,6 +57,7 @@ class Evidence:
     coverage: float
     where: str
     maps: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    tested: int = 0
 
 
 class Standing(NamedTuple):
@@ -137,6 +141,39 @@ def within_error(lead: float, error: float) -> bool:
     return lead <= 0 or bool(np.isfinite(error) and lead < SURE * error)
 
 
+def width(coverage: float, tested: int = 0) -> str:
+    """What the coverage of 95 % intervals says of their width, beyond what chance may have done.
+
+    Parameters
+    ----------
+    coverage : float
+        Share of truths inside.
+    tested : int
+        Of how many; 0 if not known: any number is then many.
+
+    Returns
+    -------
+    {"narrow", "wide", ""}
+        Empty also where so few truths may be inside, or so many, of intervals that are right
+        (binomial test at 5 %): of fewer than 59 truths all may be.
+
+    Examples
+    --------
+    >>> width(0.8, 50), width(0.8, 5), width(1.0, 200), width(1.0, 40)
+    ('narrow', '', 'wide', '')
+    """
+    if not np.isfinite(coverage) or NARROW <= coverage <= WIDE:
+        return ""
+    narrow = coverage < NARROW
+    if tested:
+        from scipy.stats import binomtest
+
+        side = "less" if narrow else "greater"
+        if binomtest(round(coverage * tested), tested, 0.95, side).pvalue > _CHANCE:
+            return ""
+    return "narrow" if narrow else "wide"
+
+
 def of_recovery(recovered: xr.Dataset, model: str) -> Evidence:
     """What the known areas say, merged and found again from the totals of their groups.
 
@@ -165,4 +202,4 @@ def of_recovery(recovered: xr.Dataset, model: str) -> Evidence:
     return Evidence(title, float(at.sel(model=model, score=main)), rivals,
                     float(at.sel(model=model, score="coverage_95")),
                     "of the held-out areas (merged, then predicted from their groups' totals)",
-                    maps)
+                    maps, recovered.sizes.get("bag", 0))

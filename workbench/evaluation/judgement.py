@@ -15,12 +15,11 @@ import numpy as np
 from workbench.evaluation import judgement_words as words
 from workbench.evaluation.evidence import (
     MOSTLY,
-    NARROW,
     SPLIT,
     TOO_NARROW,
-    WIDE,
     Evidence,
     standing_of,
+    width,
 )
 
 GREEN, AMBER, RED, OPEN = "green", "amber", "red", "open"
@@ -67,13 +66,12 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = (),
         doubts.insert(0, words.not_scored(unscored))
     if alone:
         doubts.insert(0, words.maps_alone(alone))
-    if found.coverage < NARROW:
-        doubts.append(words.TOO_NARROW)
-    elif found.coverage > WIDE:
-        doubts.append(words.WIDER)
+    wide = width(found.coverage, found.tested)
+    if wide:
+        doubts.append(words.TOO_NARROW if wide == "narrow" else words.WIDER)
     if outside > MOSTLY:
         doubts.append(words.MOSTLY_BEYOND)
-    if better or found.coverage < TOO_NARROW:
+    if better or wide == "narrow" and found.coverage < TOO_NARROW:
         light = RED
     elif doubts or tied or unsure:
         light = AMBER

@@ -11,14 +11,14 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks.figures import figure
+from workbench.comparison.tests import independent
 from workbench.evaluation.evidence import (
     FEW,
     MOSTLY,
-    NARROW,
     TOO_FEW,
     TOO_NARROW,
-    WIDE,
     of_recovery,
+    width,
 )
 from workbench.evaluation.judgement import AMBER, GREEN, OPEN, RED, judge
 from workbench.evaluation.judgement import Verdict as Judged
@@ -168,14 +168,14 @@ def _held_out(maps: xr.Dataset) -> list[Point]:
 
 
 def _covered(share: float, where: str, tested: int = 0) -> list[Point]:
-    """What the coverage of 95 % intervals says; of few areas that all are inside says little."""
+    """What the coverage of 95 % intervals of so many areas says; 0 if that is not known."""
     if not np.isfinite(share):
         return []
     said = f"Its 95 % intervals cover {share:.0%} {where}"
-    if share < NARROW:
+    found = width(share, tested)
+    if found == "narrow":
         return [Point(BAD if share < TOO_NARROW else CARE, f"{said}: they are too narrow.")]
-    wide = share > WIDE and tested >= FEW
-    return [Point(GOOD, f"{said}: wider than need be." if wide else f"{said}.")]
+    return [Point(GOOD, f"{said}: wider than need be." if found == "wide" else f"{said}.")]
 
 
 def _folds(result: xr.Dataset, main: str, model: str) -> tuple[int, int] | None:
@@ -210,11 +210,15 @@ def _compared(data: xr.Dataset | None, card: dict[str, Any]) -> list[Point]:
     text = f"Compared with other models: {data.attrs.get('sentence', '')}"
     ours = _mine([use], card) == use != ""
     kind = GOOD if ours else BAD if use and use == data.attrs.get("baseline") else CARE
-    test = str(data["test"].values[0])          # the one that decides
-    covered = [] if not ours else [
-        point for point in _covered(float(data["scores"].sel(
-            test=test, model=use, score="coverage_95")), f"there ({test})") if point.kind != GOOD]
+    covered = [] if not ours else [point for point in _there(data, use) if point.kind != GOOD]
     return [Point(kind, text), *covered]
+
+
+def _there(data: xr.Dataset, use: str) -> list[Point]:
+    """What intervals covered in the test that decides."""
+    test = str(data["test"].values[0])
+    share = float(data["scores"].sel(test=test, model=use, score="coverage_95"))
+    return _covered(share, f"there ({test})", independent(data, test))
 
 
 def _recovered(maps: xr.Dataset, data: xr.Dataset | None, card: dict[str, Any]) -> list[Point]:

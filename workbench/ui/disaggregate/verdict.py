@@ -52,7 +52,8 @@ def of_scores(scores: xr.Dataset, model: str) -> Evidence:
         "CRPS", float(ours.mean()),
         {name: (float(one.mean()), clustered_error(one - ours, groups))
          for name, one in rivals.items()},
-        float(at.sel(score="coverage_95")) / 100, words.WHERE[target])
+        float(at.sel(score="coverage_95")) / 100, words.WHERE[target],
+        tested=np.unique(groups).size)
 
 
 @dataclass(frozen=True)
