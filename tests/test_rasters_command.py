@@ -2,6 +2,7 @@
 
 import errno
 import signal
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,11 @@ import xarray as xr
 from typer.testing import CliRunner
 
 import workbench as wb
+from workbench.checks import DataWarning, ExtrapolationWarning, InputError
 from workbench.cli import app
 from workbench.geo import block_files
+from workbench.pipeline import raster_sample
+from workbench.pipeline.raster_sample import looked_at
 
 SHAPE = (50, 40)
 
@@ -112,3 +116,78 @@ def test_options_of_rasters_need_rasters(asked):
     for further in (["--chunks", 16], ["--scheduler", "processes"]):
         done = workbench("predict", "fit.wbfit", *further, "--out", "map.nc")
         assert done.exit_code == 2 and "--rasters" in done.output
+
+
+def grids(east: float = 0.0, **layers) -> xr.Dataset:
+    """A raster in blocks."""
+    grid = {"y": np.arange(SHAPE[0])[::-1] + 0.5, "x": np.arange(SHAPE[1]) + 0.5 + east}
+    ds = xr.Dataset({name: (("y", "x"), np.broadcast_to(values, SHAPE).astype(float))
+                     for name, values in layers.items()}, grid)
+    return ds.chunk(y=16, x=16)
+
+
+HEIGHT = np.random.default_rng(3).uniform(0, 40, SHAPE)
+
+
+@pytest.fixture(scope="module")
+def strips() -> xr.Dataset:
+    """Areas from west to east whose means of the height run from 5 to 35."""
+    x, y = (one.ravel() for one in np.meshgrid(np.arange(40) + 0.5, np.arange(10) + 0.5))
+    return xr.Dataset(
+        {"covariates": (("individual", "covariate"), x[:, None]),
+         "weight": ("individual", np.ones(400)),
+         "membership": ("individual", (x // 10).astype(int))},
+        {"covariate": ["height"], "x": ("individual", x), "y": ("individual", y)})
+
+
+def looked(trained: xr.Dataset, rasters: xr.Dataset, weight: str | None = None) -> str:
+    return looked_at(trained, rasters, weight, trained["covariate"].values.tolist())
+
+
+def test_rasters_are_looked_at_before_a_map_is_made_of_them(strips):
+    outside = ((HEIGHT < 5) | (HEIGHT > 35)).mean()
+    with pytest.warns(ExtrapolationWarning, match="individuals of the raster lie .*'height'"):
+        said = looked(strips, grids(height=HEIGHT))
+    assert f"{outside:.0%} of the 2,000 pixels lie beyond" in said
+    with pytest.raises(InputError, match="'height' of the raster lies wholly .* other units"):
+        looked(strips, grids(height=100 * HEIGHT + 80))
+    inside = 5 + 0.75 * HEIGHT
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert looked(strips, grids(height=inside, people=1), "people").startswith("0% of the 2")
+    with pytest.warns(DataWarning, match="the model does not use slope; it learns from height"):
+        looked(strips, grids(height=inside, slope=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")                  # a flat map follows none
+        assert looked_at(strips, grids(height=100 * HEIGHT + 80), None, []) == ""
+    marked = np.where(HEIGHT < 1, -9999, inside)
+    with pytest.warns(DataWarning, match=r"'height' has \d+ of 2,000 pixels equal to -9999, unlike "
+                      r".*mask them with nodata=-9999"), \
+            pytest.warns(ExtrapolationWarning):
+        looked(strips, grids(height=np.where(HEIGHT < 4, -9999, marked)))
+    people = np.where(np.arange(50) < 1, -3, 1)[:, None]
+    with pytest.raises(InputError, match=r"the people is negative in 40 of 2,000 .*\(least -3\)"):
+        looked(strips, grids(height=inside, people=people), "people")
+    with pytest.warns(ExtrapolationWarning, match=r"the raster \(x 1000.5 to 1039.5, .*lies beside "
+                      r"all .*\(x 0.5 to 39.5"):
+        looked(strips, grids(1000, height=inside))
+    empty = grids(height=np.nan)
+    assert looked(strips, empty) == ""
+
+
+def test_of_large_rasters_some_blocks_are_looked(strips, monkeypatch):
+    monkeypatch.setattr(raster_sample, "_BLOCKS", 4)
+    inside = grids(height=5 + 0.75 * HEIGHT)
+    assert "pixels of a sample lie beyond" in looked(strips, inside)
+    monkeypatch.setattr(raster_sample, "_PIXELS", 64)       # of 16 x 16
+    assert "0% of the 256 pixels of a sample" in looked(strips, inside.isel(
+        y=slice(0, 48), x=slice(0, 32)))
+
+
+def test_place_alone_needs_one_raster(strips):
+    place = strips.isel(covariate=[])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert looked(place, grids(any=HEIGHT)) == ""
+    with pytest.warns(DataWarning, match="does not use other; it learns from place alone"):
+        looked(place, grids(any=HEIGHT, other=HEIGHT))

@@ -66,7 +66,7 @@ def test_another_region_is_mapped_by_the_same_fit(folder):
 @pytest.mark.filterwarnings("ignore:.*cannot test what the map says there")
 def test_what_lies_beyond_is_told(folder):
     north, far = wb.read(folder / "north.nc"), wb.read(folder / "far.nc")
-    gap = beyond(north, far)
+    gap = beyond(north, far["covariates"].values)
     assert gap.shape == far["covariates"].shape and (gap >= 0).all()
     share = (gap > 0).any(1).mean()
     with pytest.warns(ExtrapolationWarning, match=f"{share:.0%} of the individuals of .*far.nc"):

@@ -139,6 +139,8 @@ def _show(maps) -> None:
     if maps.attrs.get("treatments", "none") != "none":
         typer.echo(f"what was done to the input:\n{maps.attrs['treatments']}\n")
     typer.echo(maps.attrs["summary"])
+    if maps.attrs.get("extrapolates"):
+        typer.echo(f"\n{maps.attrs['extrapolates']}\n")
     if "residual_check" in maps.attrs:
         typer.echo(f"\n{maps.attrs['residual_check']}\n")
     if "source_weights" in maps.attrs:

@@ -153,6 +153,13 @@ class AutoFit(Fit):
                                          strict=True) if weight > 0]
         return sum(parts[1:], parts[0])
 
+    @property
+    def covariates_used(self) -> list[str]:
+        """Names of the covariates that candidates of some weight look at."""
+        used = {name for fit, weight in self._members().items() if weight > 0
+                for name in fit.covariates_used}
+        return [str(name) for name in self.data["covariate"].values if str(name) in used]
+
     def summary(self) -> str:
         """The candidates with weights and scores, and the verdict.
 

@@ -202,12 +202,21 @@ class FitRecord:
 
     def _beyond(self, data: Converted) -> xr.DataArray:
         bags = self._bags(data)
-        # Of what the kernel looks at; a flat map extrapolates nothing.
-        used = sorted({c for term in self.inner.state.field.terms for c in term.columns})
+        used = self._followed()
         beyond = torch.zeros(len(bags.x)).to(bags.x)
         if used:
             beyond = self.inner.state.transform.outside(bags.x)[:, used].amax(1)
         return labelled(beyond, ("individual",), data.places, {})
+
+    def _followed(self) -> list[int]:
+        """What the kernel looks at; a flat map extrapolates nothing."""
+        return sorted({c for term in self.inner.state.field.terms for c in term.columns})
+
+    @property
+    def covariates_used(self) -> list[str]:
+        """Names of the covariates that the map follows: those that the kernel looks at."""
+        names = [str(name) for name in self.data["covariate"].values]
+        return [names[c] for c in self._followed() if c < len(names)]
 
     @property
     def rate_units(self) -> str:

@@ -9,6 +9,7 @@ import xarray as xr
 from workbench import geo
 from workbench.checks import InputError, require
 from workbench.pipeline.base import existing
+from workbench.pipeline.raster_sample import looked_at
 from workbench.pipeline.spec import PredictSpec
 
 WEIGHT = "weight"
@@ -56,14 +57,16 @@ def in_blocks(fit, spec: PredictSpec) -> xr.Dataset:
     Returns
     -------
     xr.Dataset
-        As of `Fit.map_over`.
+        As of `Fit.map_over`, with the attribute ``extrapolates``.
 
     Raises
     ------
     InputError
-        If the fit is of several sources.
+        If the fit is of several sources, or the rasters cannot be used: as of `looked_at`.
     """
     require(hasattr(fit, "map_over"), f"{fit.model.name} learns from several sources, and has no "
             "one set of covariates that rasters could be; give a bagged .nc with --at")
-    return fit.map_over(rasters_of(spec), spec.quantiles, spec.threshold,
-                        weight=WEIGHT if spec.weight else None)
+    rasters, weight = rasters_of(spec), WEIGHT if spec.weight else None
+    maps = fit.map_over(rasters, spec.quantiles, spec.threshold, weight=weight)
+    return maps.assign_attrs(extrapolates=looked_at(fit.data, rasters, weight,
+                                                     fit.covariates_used))

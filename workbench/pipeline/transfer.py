@@ -43,7 +43,7 @@ def elsewhere(spec: Spec, ds: xr.Dataset) -> xr.Dataset:
     Warns
     -----
     ExtrapolationWarning
-        Where covariates are beyond what the areas' means span.
+        Where covariates are beyond what the areas' means span, or all places beside the areas.
     """
     for name in ("folds", "rescale_to_totals", "residuals"):
         require(not getattr(spec, name), f"{name} is of the areas that the model learns from, not "
@@ -75,7 +75,7 @@ def region(spec: Spec | PredictSpec, ds: xr.Dataset) -> xr.Dataset:
     Warns
     -----
     ExtrapolationWarning
-        Where covariates are beyond what the areas' means span.
+        Where covariates are beyond what the areas' means span, or all places beside the areas.
     """
     own = spec.at_options.plain()
     other = region_of(own) if spec.at == REGION else named_or_file(str(spec.at))
@@ -99,35 +99,66 @@ def region(spec: Spec | PredictSpec, ds: xr.Dataset) -> xr.Dataset:
                   "bag it with the weight that the model learns with")
         require(unsaid or unit == unlike, f"the weight of {where} is in {unlike!r}, and in "
                 f"{unit!r} where the model learns, so that rates mean another thing; {remedy}")
-    _look(ds, other, names, where)
+    if {"x", "y"} <= {*other.coords}:
+        look_apart(ds, other["x"].values, other["y"].values, where)
+    look_beyond(ds, _table(other), names, where)
     return other
 
 
-def beyond(ds: xr.Dataset, other: xr.Dataset) -> np.ndarray:
+def beyond(ds: xr.Dataset, table: np.ndarray) -> np.ndarray:
     """How far covariates lie beyond the areas' means, in ranges of these (individual, covariate).
 
     Parameters
     ----------
     ds : xr.Dataset
         Bagged dataset whose areas' means span the range.
-    other : xr.Dataset
-        Where.
+    table : array (individual, covariate)
+        Covariates elsewhere, in the same order.
     """
     members, weight = ds["membership"].values, ds["weight"].values
-    order = (schema.INDIVIDUAL, schema.COVARIATE)
-    table = ds["covariates"].transpose(*order).values
     total = np.bincount(members, weight)
-    means = np.stack([np.bincount(members, weight * column) / total for column in table.T], 1)
+    means = np.stack([np.bincount(members, weight * column) / total for column in _table(ds).T], 1)
     low, high = means.min(0), means.max(0)
     span = np.where(high > low, high - low, 1.0)
-    x = other["covariates"].transpose(*order).values
-    return np.maximum(np.maximum(low - x, x - high), 0) / span
+    return np.maximum(np.maximum(low - table, table - high), 0) / span
 
 
-def _look(ds: xr.Dataset, other: xr.Dataset, names: list[str], where: str) -> None:
+def _table(ds: xr.Dataset) -> np.ndarray:
+    return ds["covariates"].transpose(schema.INDIVIDUAL, schema.COVARIATE).values
+
+
+def look_beyond(ds: xr.Dataset, table: np.ndarray, names: list[str], where: str) -> float:
+    """Say of places elsewhere how much of them lies beyond what the areas span.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        What a model learnt from.
+    table : array (individual, covariate)
+        Covariates elsewhere.
+    names : list of str
+        Theirs.
+    where : str
+        What messages call the places.
+
+    Returns
+    -------
+    float
+        Share of the individuals.
+
+    Raises
+    ------
+    InputError
+        If a covariate lies wholly beyond, by more than the areas' whole range.
+
+    Warns
+    -----
+    ExtrapolationWarning
+        If more than a twentieth lies beyond.
+    """
     if not names:
-        return
-    far = beyond(ds, other)
+        return 0.0
+    far = beyond(ds, table)
     for name, column in zip(names, far.T, strict=True):
         if column.min() > _FAR:
             raise InputError(
@@ -142,6 +173,37 @@ def _look(ds: xr.Dataset, other: xr.Dataset, names: list[str], where: str) -> No
              f"covariate, most in {names[worst]!r} ({shares[worst]:.0%}, by up to "
              f"{far[:, worst].max():.3g} of their range): see extrapolation, and do not use the "
              "map there without other evidence", ExtrapolationWarning)
+    return outside
+
+
+def look_apart(ds: xr.Dataset, x: np.ndarray, y: np.ndarray, where: str) -> None:
+    """Warn if places elsewhere lie beside the whole extent of what a model learnt from.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        What it learnt from; without coordinates nothing is said.
+    x, y : arrays
+        Coordinates elsewhere.
+    where : str
+        What the message calls the places.
+
+    Warns
+    -----
+    ExtrapolationWarning
+        If the extents do not meet.
+    """
+    if not {"x", "y"} <= {*ds.coords} or not np.size(x) or not np.size(y):
+        return
+    ranges = [(float(np.min(one)), float(np.max(one))) for one in (ds["x"], ds["y"], x, y)]
+    ours, theirs = ranges[:2], ranges[2:]
+    if any(a[1] < b[0] or b[1] < a[0] for a, b in zip(ours, theirs, strict=True)):
+        said = [", ".join(f"{axis} {low:.6g} to {high:.6g}"
+                          for axis, (low, high) in zip("xy", one, strict=True))
+                for one in (theirs, ours)]
+        warn(f"{where} ({said[0]}) lies beside all that the model learnt from ({said[1]}): what "
+             "follows place is not known there. Is it the right place, and the right CRS?",
+             ExtrapolationWarning)
 
 
 def _units(ds: xr.Dataset, other: xr.Dataset, names: list[str], where: str) -> None:
