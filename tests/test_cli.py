@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -110,6 +111,15 @@ def test_disaggregate_writes_a_map_and_says_what_it_learnt(made):
         # Totals are fitted: each posterior total is within four of its own spreads.
         spread = np.hypot(maps["bag_std"], maps["value"] ** 0.5)
         assert float((np.abs(maps["bag_mean"] - maps["value"]) / spread).max()) < 4
+
+
+@pytest.mark.parametrize("command", [
+    "aggregate", "check", "combine", "compare", "disaggregate", "engines", "mediate", "predict",
+    "recover", "rehearse", "smooth"])
+def test_help_says_something_of_every_option(command):
+    shown = workbench(command, "--help").output
+    options = re.findall(r"^ *(--\S+).*?  +(\S.*)$", shown, re.MULTILINE)
+    assert len(options) > 5 and [name for name, said in options if said.startswith(".")] == []
 
 
 @pytest.mark.parametrize("command", ["check", "disaggregate", "compare", "rehearse", "recover"])

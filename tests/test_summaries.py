@@ -1,5 +1,7 @@
 """Summaries of bagged data and of tables: statistics, centres, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -323,6 +325,23 @@ def test_smooth_names_the_separator_it_found(tmp_path):
         tmp_path / "comma.csv", index=False, sep=";")
     with pytest.raises(InputError, match="write points for decimal commas"):
         wb.from_summaries(tmp_path / "comma.csv", "m", "n", x="lon", y="lat")
+
+
+def test_degrees_and_variances_of_medians_are_pointed_out():
+    frame = pd.DataFrame({"lon": [8.0, 9, 10], "lat": [50.0, 51, 52], "n": 20, "m": [1.0, 2, 3],
+                          "s2": 1.0})
+    given = dict(statistic="m", count="n", x="lon", y="lat")
+    with pytest.warns(DataWarning, match="one of longitude is 70 km here, one of latitude 111 km"):
+        wb.from_summaries(frame, **given)
+    metres = frame.rename(columns={"lon": "x", "lat": "y"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wb.from_summaries(frame.assign(lat=[0.0, 1, 2]), **given)       # near the equator
+        wb.from_summaries(frame.assign(lat=1e5 * frame["lat"]), **given)        # no degrees
+        plane = dict(given, x="x", y="y")
+        wb.from_summaries(metres, **plane, variance="s2")
+    with pytest.warns(DataWarning, match="'s2' is not used: .* a mean is, not a median"):
+        wb.from_summaries(metres, **plane, variance="s2", is_a="median")
 
 
 def test_summaries_of_summaries():

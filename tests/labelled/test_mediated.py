@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 import workbench as wb
-from workbench.checks import FitWarning, InputError
+from workbench.checks import FewAreasWarning, FitWarning, InputError
 
 # Few steps and few areas are enough for what is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
@@ -104,8 +104,10 @@ def test_targets_and_mediators_from_tables(ds):
     targets = wb.targets_from_table(table, "z", ["height"], name="id", noise_variance="v",
                                     units={"height": "1"})
     assert list(targets["target"].values) == ["a", "b"] and "noise_variance" in targets
-    fit = wb.CMP(noise="known", starts=1, max_steps=20).fit(ds.drop_vars("value"), targets)
+    with pytest.warns(FewAreasWarning, match="2 targets cannot say how the quantity varies"):
+        fit = wb.CMP(noise="known", starts=1, max_steps=20).fit(ds.drop_vars("value"), targets)
     assert "noise.variance" not in fit.hyperparameters
+    assert any("intervals are likely too narrow" in note for note in fit.notes)
     given = pd.DataFrame({"elevation": np.arange(30.0)}, index=ds["bag"].values)
     more = wb.add_mediators(ds, given, units={"elevation": "m"})
     assert more["mediators"].values[:, 0].tolist() == list(range(30))
@@ -215,6 +217,7 @@ def test_on_the_command_line(tmp_path, ds, parts):
 
 
 @pytest.mark.filterwarnings("ignore:the mediators hardly tell the bags apart")
+@pytest.mark.filterwarnings("ignore:4 targets cannot say how")
 def test_known_noise_of_totals_becomes_that_of_means():
     ds = wb.load("simulated-country", pixels=400, districts=16, regions=4, provinces=2, smallest=5)
     ds = wb.add_mediators(ds.assign(noise_variance=("bag", np.full(16, 4.0))), ["x", "y"])

@@ -13,6 +13,9 @@ from workbench.bagging.summaries import as_summary
 from workbench.bagging.tables import numbers_of, read_table, require_columns, separated
 from workbench.checks import DataWarning, choose, require, warn
 
+_LONGITUDES, _LATITUDES = {"lon", "long", "lng", "longitude"}, {"lat", "latitude"}
+_NARROW = 0.9           # a degree of longitude beside one of latitude, 25° from the equator
+
 
 def from_summaries(
     table: object, statistic: str, count: str, *, x: str | None = None, y: str | None = None,
@@ -63,7 +66,8 @@ def from_summaries(
     Warns
     -----
     DataWarning
-        If variances of single observations are missing, as they are with another divisor.
+        If variances of single observations are missing, as they are with another divisor, or are
+        given of what is no mean; if centres are longitudes and latitudes far from the equator.
 
     Examples
     --------
@@ -95,7 +99,12 @@ def from_summaries(
         require(odd.empty, f"{len(odd)} proportions are not between 0 and 1, the first in row "
                 f"{_first(odd)}; divide percentages by 100")
     if variance:
+        if is_a != "mean":
+            warn(f"column {variance!r} is not used: variances of observations say how certain a "
+                 f"mean is, not a {is_a}; leave it out", DataWarning)
         frame = _with_variances(frame, variance, count)
+    if x and y:
+        _say_degrees(frame, x, y)
     unit = dict(units or {})
     individuals = xr.Dataset(
         {"covariates": ((schema.INDIVIDUAL, schema.COVARIATE),
@@ -131,6 +140,20 @@ def _with_variances(frame: pd.DataFrame, variance: str, count: str) -> pd.DataFr
              "(count - 1) / count if its divisor is the count less one", DataWarning)
         frame = frame.assign(**{variance: frame[variance].mask(missing, 0.0)})
     return numbers_of(frame, [variance])
+
+
+def _say_degrees(frame: pd.DataFrame, x: str, y: str) -> None:
+    """Warn of longitudes that are much shorter than latitudes, where the columns say what it is."""
+    if str(x).lower() not in _LONGITUDES or str(y).lower() not in _LATITUDES:
+        return
+    latitude = frame[y].to_numpy(float)
+    ratio = float(np.cos(np.deg2rad(latitude)).mean())
+    if (np.abs(latitude) > 90).any() or ratio >= _NARROW:
+        return
+    warn(f"distances are taken in degrees of {x!r} and {y!r}, of which one of longitude is "
+         f"{111.3 * ratio:.0f} km here, one of latitude 111 km: give a projection's metres, as "
+         "geopandas.GeoSeries.from_xy(lon, lat, crs='EPSG:4326').to_crs(EPSG code) has them, or "
+         "take a kernel with a lengthscale for each, ard-...", DataWarning)
 
 
 def _first(rows) -> object:

@@ -73,6 +73,18 @@ def warn_of_few_areas(fit: Fit) -> None:
             "them against each other, wb.Auto() stays nearer to the split", FewAreasWarning)
 
 
+def warn_of_few_targets(fit: Fit, targets: xr.Dataset | None) -> None:
+    """Warn, and note, where so few targets say little of a map, nor of its hyperparameters."""
+    if targets is None or targets.sizes[schema.TARGET] >= _FEW:
+        return
+    count = targets.sizes[schema.TARGET]
+    fit.inner.history.notes.append(
+        f"{count} target{'' if count == 1 else 's'} cannot say how the quantity varies: level, "
+        "lengthscales and noise are hardly learnt, and intervals are likely too narrow. Give more "
+        "targets, or fix hyperparameters that are known from elsewhere")
+    warn(fit.notes[-1], FewAreasWarning)
+
+
 def warn_of_one_area(fit: Fit) -> None:
     """Warn, and note, that one total says nothing of how a rate varies."""
     fit.inner.history.notes.append(

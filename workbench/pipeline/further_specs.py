@@ -127,8 +127,12 @@ class PredictSpec(BaseSpec):
     rescale_to_totals : bool
         Let the map add up to the total of every area. See ``preserve_totals`` of
         ``Fit.to_dataset``.
-    information, components, draws
-        As of `Spec`.
+    information : bool
+        Map the share of f's prior variance that the data removed, 0 nothing to 1 all.
+    components : bool
+        Map what covariates, place and area effect add to f, each with its sd.
+    draws : int
+        Keep so many joint draws of the rate in the map (.nc), for `workbench aggregate`.
     model : str
         Always ``stored``: the model is that of the fit.
     options, hyperparameters

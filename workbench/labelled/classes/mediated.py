@@ -9,7 +9,7 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging import looked_at
 from workbench.gp.models.keeping import Kept
-from workbench.labelled.caveats import warn_of_normal
+from workbench.labelled.caveats import warn_of_few_targets, warn_of_normal
 from workbench.labelled.classes.base import LabelledModel
 from workbench.labelled.mediated import MediatedFit
 from workbench.labelled.source import Converted
@@ -39,6 +39,8 @@ class MediatedModel(LabelledModel):
 
         Warns
         -----
+        FewAreasWarning
+            Of fewer than ten targets.
         FitWarning
             Where counts of 100 or less are taken for Normal, or a default of ``noise`` passes over
             variances that the data state; and of other things that the data cannot support.
@@ -47,6 +49,7 @@ class MediatedModel(LabelledModel):
         inner = self._inner.fit(data.source(targets), progress=progress, callback=callback)
         fit = MediatedFit(inner, self, data, targets)
         warn_of_normal(fit, {"": data.ds if targets is None else targets})
+        warn_of_few_targets(fit, targets)
         return fit
 
     def starting_values(self, ds: xr.Dataset, targets: xr.Dataset | None = None
