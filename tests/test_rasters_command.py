@@ -112,6 +112,15 @@ def test_what_cannot_be_done_is_said(asked, folder, further, message):
     assert sorted(folder.iterdir()) == before
 
 
+def test_a_scheduler_that_is_not_there_leaves_nothing_behind(asked, folder):
+    """Whatever is computed next must not wait for it."""
+    import dask.array as da
+
+    done = workbench(*asked, "--scheduler", "tcp", "--out", "map.zarr", "--quiet")
+    assert done.exit_code == 2
+    assert float(da.ones((4, 4), chunks=2).sum().compute()) == 16
+
+
 def test_options_of_rasters_need_rasters(asked):
     for further in (["--chunks", 16], ["--scheduler", "processes"]):
         done = workbench("predict", "fit.wbfit", *further, "--out", "map.nc")

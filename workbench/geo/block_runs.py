@@ -43,6 +43,9 @@ def scheduled(scheduler: str | None) -> Iterator[None]:
             where = stack.enter_context(distributed.LocalCluster(
                 threads_per_worker=1, dashboard_address=":0"))
         try:
+            # First apart: one that fails as the default stays it, and whatever comes next waits.
+            with distributed.Client(where, timeout=_PATIENCE, set_as_default=False):
+                pass
             client = stack.enter_context(distributed.Client(where, timeout=_PATIENCE))
         except (OSError, ValueError) as error:
             raise InputError(f"there is no scheduler at {scheduler!r} ({error}); start one with "

@@ -10,10 +10,18 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import ExtrapolationWarning, FewAreasWarning, TotalsWarning, option, warn
+from workbench.checks import (
+    DataWarning,
+    ExtrapolationWarning,
+    FewAreasWarning,
+    TotalsWarning,
+    option,
+    warn,
+)
 from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.persistent import VARIANCE
 from workbench.labelled.fit import Fit
+from workbench.labelled.places import Extent
 from workbench.labelled.source import Converted
 
 _ALL = 0.995            # share that is said to be everywhere
@@ -170,6 +178,26 @@ def warn_of_fit(fit: Fit, data: Converted) -> None:
     elif not warn_of_extrapolation(fit):
         warn_of_few_areas(fit)
     warn_of_totals(fit, data)
+
+
+def warn_of_distance(learnt: Mapping[str, xr.Dataset]) -> None:
+    """Warn of a source that lies farther beside all others than the wider of it and them is.
+
+    Parameters
+    ----------
+    learnt : mapping of str to xr.Dataset
+        Sources; those without coordinates, or without places, are passed over.
+    """
+    extents = {name: Extent.of(ds["x"], ds["y"]) for name, ds in learnt.items()
+               if {"x", "y"} <= {*ds.coords} and ds["x"].size}
+    for name, own in extents.items():
+        others = [one for other, one in extents.items() if other != name]
+        gaps = [own.gap(one) - max(own.width, one.width) for one in others]
+        if others and min(gaps) > 0:
+            nearest = others[int(np.argmin(gaps))]
+            warn(f"source {name!r} ({own}) lies far beside all others (the nearest: {nearest}): "
+                 "they say nothing of one map. Are the coordinates in one unit, and of one place?",
+                 DataWarning)
 
 
 def warn_of_normal(fit: Fit, learnt: Mapping[str, xr.Dataset]) -> None:

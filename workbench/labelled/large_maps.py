@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import package, require
-from workbench.labelled.crs import same_crs
+from workbench.labelled.places import same_crs
 from workbench.labelled.predictive import DISTRIBUTIONS
 from workbench.labelled.raster_blocks import Asked, Shared, block, example, fingerprint
 

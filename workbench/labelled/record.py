@@ -14,9 +14,9 @@ from workbench.bagging.sanity import MARK
 from workbench.checks import require
 from workbench.gp.data.bags import Bags
 from workbench.labelled.card import CARD, card_of
-from workbench.labelled.crs import same_crs
 from workbench.labelled.identity import data_hash
 from workbench.labelled.once import converted
+from workbench.labelled.places import same_crs
 from workbench.labelled.predictive import coords_of, labelled
 from workbench.labelled.recurring import KnownAreas
 from workbench.labelled.saving import save_fit

@@ -11,7 +11,7 @@ import xarray as xr
 from workbench import schema
 from workbench.checks import choose, reject, require
 from workbench.gp.data.bags import Source
-from workbench.labelled.crs import same_crs
+from workbench.labelled.places import same_crs
 from workbench.labelled.source import Converted
 from workbench.schema.frames import instead
 

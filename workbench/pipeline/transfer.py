@@ -9,7 +9,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.checks import ExtrapolationWarning, InputError, option, require, warn
-from workbench.labelled.crs import same_crs
+from workbench.labelled.places import Extent, same_crs
 from workbench.pipeline.base import REGION
 from workbench.pipeline.inputs import named_or_file
 from workbench.pipeline.own_files import region_of
@@ -195,13 +195,9 @@ def look_apart(ds: xr.Dataset, x: np.ndarray, y: np.ndarray, where: str) -> None
     """
     if not {"x", "y"} <= {*ds.coords} or not np.size(x) or not np.size(y):
         return
-    ranges = [(float(np.min(one)), float(np.max(one))) for one in (ds["x"], ds["y"], x, y)]
-    ours, theirs = ranges[:2], ranges[2:]
-    if any(a[1] < b[0] or b[1] < a[0] for a, b in zip(ours, theirs, strict=True)):
-        said = [", ".join(f"{axis} {low:.6g} to {high:.6g}"
-                          for axis, (low, high) in zip("xy", one, strict=True))
-                for one in (theirs, ours)]
-        warn(f"{where} ({said[0]}) lies beside all that the model learnt from ({said[1]}): what "
+    ours, theirs = Extent.of(ds["x"], ds["y"]), Extent.of(x, y)
+    if ours.gap(theirs) > 0:
+        warn(f"{where} ({theirs}) lies beside all that the model learnt from ({ours}): what "
              "follows place is not known there. Is it the right place, and the right CRS?",
              ExtrapolationWarning)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import xarray as xr
 
 from workbench.gp.models.keeping import Kept
-from workbench.labelled.caveats import warn_of_normal
+from workbench.labelled.caveats import warn_of_distance, warn_of_normal
 from workbench.labelled.classes.base import LabelledModel
 from workbench.labelled.disagreement import warn_of_disagreement
 from workbench.labelled.several import SourcesFit
@@ -39,12 +39,15 @@ class MultiSourceModel(LabelledModel):
 
         Warns
         -----
+        DataWarning
+            Of a source that lies far beside all others.
         FitWarning
             Where counts of 100 or less are taken for Normal, or a default of ``noise`` passes over
             variances that the data state; where sources that the model takes to measure the same
             clearly do not where they overlap; and of other things that the data cannot support.
         """
         found = converted(data)
+        warn_of_distance({name: one.ds for name, one in found.items()})
         inner = self._inner.fit(to_sources(found, trust), progress=progress, callback=callback)
         fit = SourcesFit(inner, self, found)
         warn_of_normal(fit, {name: one.ds for name, one in found.items()})

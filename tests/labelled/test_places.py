@@ -1,11 +1,15 @@
 """Places are compared in one coordinate reference system, or not at all."""
 
+import warnings
+
 import numpy as np
 import pytest
+import xarray as xr
 
 import workbench as wb
-from workbench.checks import InputError
-from workbench.labelled.crs import same_crs
+from workbench.checks import DataWarning, InputError
+from workbench.labelled.caveats import warn_of_distance
+from workbench.labelled.places import same_crs
 from workbench.labelled.sources import converted
 
 
@@ -34,8 +38,6 @@ def test_a_fit_and_sources_refuse_another(ds):
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_a_raster_is_mapped_by_place_alone(ds):
-    import xarray as xr
-
     none = np.empty((ds.sizes["individual"], 0))
     alone = ds.drop_vars("covariates").drop_dims("covariate").assign(
         covariates=(("individual", "covariate"), none)).assign_coords(
@@ -44,3 +46,24 @@ def test_a_raster_is_mapped_by_place_alone(ds):
     axes = {"y": np.linspace(80, 0, 6), "x": np.linspace(0, 80, 5)}
     maps = fit.map_over(xr.Dataset({"people": xr.DataArray(np.ones((6, 5)), axes)}))
     assert maps["mean"].shape == (6, 5) and bool(np.isfinite(maps["mean"]).all())
+
+
+def test_sources_of_two_places_are_pointed_out():
+    """Coordinates in kilometres beside metres, or a satellite's pixels of another country."""
+    def source(east: float, times: float = 1.0) -> xr.Dataset:
+        x, y = np.meshgrid(np.arange(4.0), np.arange(3.0))
+        return xr.Dataset(coords={"x": ("individual", times * (east + x.ravel())),
+                                  "y": ("individual", times * (500 + y.ravel()))})
+
+    near = {"stations": source(0), "cells": source(2)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_distance(near)
+        warn_of_distance({"one": source(0), "beside": source(5)})       # a map may go on
+        warn_of_distance({"one": source(0), "placeless": xr.Dataset()})
+    with pytest.warns(DataWarning, match=r"source 'far' \(x 30 to 33, y 500 to 502\) lies far "
+                      r"beside all others \(the nearest: x 2 to 5"):
+        warn_of_distance(near | {"far": source(30)})
+    with pytest.warns(DataWarning, match="source 'metres' .* in one unit"), \
+            pytest.warns(DataWarning, match="source 'km'"):
+        warn_of_distance({"km": source(0), "metres": source(0, 1000)})
