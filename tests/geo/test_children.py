@@ -227,29 +227,76 @@ def test_small_polygons_outside_the_larger_one_that_they_name_are_pointed_out():
     with pytest.raises(InputError, match=r"12 of 12 small .*; its ids are not those of the larger "
                        "polygons: choose another column with parent=.* parent_id="):
         bagged(swapped, **options)
-    with pytest.raises(InputError, match=r"lies in none of them\): the small ones run over x 0 to "
-                       r"4000.*larger ones over x 1e\+06.*states a wrong CRS, or"):
+    with pytest.raises(InputError, match=r"lies far from all of them\): the small ones run over "
+                       r"x 0 to 4000.*larger ones over x 1e\+06.*states a wrong CRS, or"):
         bagged(without_cases(), **options | {"parent_polygons": moved(1e6)})
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataWarning)         # borders drawn otherwise are no fault
         bagged(without_cases(), **options | {"parent_polygons": moved(300, 100)})
 
 
+def squares(of: np.ndarray, **columns) -> gpd.GeoDataFrame:
+    """A plane of squares, each with the area that it is of."""
+    north, east = (one.ravel() for one in np.indices(of.shape))
+    return gpd.GeoDataFrame({"people": 1.0, "parent": of.ravel()} | columns, crs=CRS,
+                            geometry=shapely.box(east, north, east + 1, north + 1))
+
+
+def layouts() -> dict[str, np.ndarray]:
+    """Areas of all kinds of shapes, each in one piece."""
+    row, column = np.indices((30, 30))
+    ring = np.maximum(np.abs(row - 14.5), np.abs(column - 14.5)).astype(int)
+    return {"blocks": (row // 10 * 3 + column // 10), "strips": row,
+            "two halves": (row[:2, :20] > 0).astype(int), "rings": ring // 3,
+            "a city in its county": (ring < 8).astype(int), "pairs": row * 15 + column // 2}
+
+
 def test_small_polygons_of_an_area_that_lie_all_about_are_pointed_out():
-    many = gpd.GeoDataFrame({"people": 1.0, "parent": np.arange(100) // 10}, crs=CRS,
-                            geometry=shapely.box(*np.broadcast_arrays(
-                                np.arange(100) % 10, np.arange(100) // 10,
-                                np.arange(100) % 10 + 1, np.arange(100) // 10 + 1)))
-    options = dict(parent="parent", weight="people", parent_values=dict.fromkeys(range(10), 1))
+    for name, of in layouts().items():
+        many = squares(of)
+        options = dict(parent="parent", weight="people",
+                       parent_values=dict.fromkeys(np.unique(of).tolist(), 1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DataWarning)
+            bag_children(many, **options)
+        mixed = many.assign(parent=np.random.default_rng(0).permutation(many["parent"]))
+        if name in ("blocks", "strips", "rings"):
+            with pytest.warns(DataWarning, match="lie all about: of the nearest 4 neighbours"):
+                bag_children(mixed, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DataWarning)     # with outlines that are as scattered
+            bag_children(mixed, **options, parent_polygons=mixed.dissolve("parent"))
+
+
+def test_islands_and_turns_of_longitude_are_no_fault():
+    row, column = np.indices((12, 12))
+    of = row // 6 * 2 + column // 6
+    many = squares(of)
+    options = dict(parent="parent", weight="people", parent_values=dict.fromkeys(range(4), 1))
+    land = many[(row.ravel() % 6 < 3)].dissolve("parent")     # a generalised coast, without islands
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataWarning)
-        bag_children(many, **options)
-    mixed = many.assign(parent=np.random.default_rng(0).permutation(many["parent"]))
-    with pytest.warns(DataWarning, match="nearly as far from each other .* 91% by chance"):
-        bag_children(mixed, **options)
+        assert bag_children(many, **options, parent_polygons=land).sizes["bag"] == 4
+        degrees = many.set_crs("EPSG:4326", allow_override=True)
+        degrees = degrees.assign(geometry=degrees.translate(-100, 0))
+        turned = degrees.dissolve("parent")
+        turned = turned.assign(geometry=turned.translate(360, 0))
+        bag_children(degrees, **options, parent_polygons=turned)
+
+
+def test_long_borders_in_degrees_are_curves_elsewhere():
+    """Colorado and Wyoming, each four corners, and cells of a projection."""
+    states = gpd.GeoDataFrame(geometry=shapely.box(-109, [37, 41], -102, [41, 45]), crs="EPSG:4326",
+                              index=["CO", "WY"])
+    west, south = (one.ravel() for one in np.meshgrid(
+        np.arange(-109, -102, 0.5), np.arange(37, 45, 0.05)))
+    cells = gpd.GeoDataFrame({"people": 1.0, "parent": np.where(south < 40.99, "CO", "WY")},
+                             geometry=shapely.box(west, south, west + 0.5, south + 0.05),
+                             crs="EPSG:4326").to_crs("EPSG:5070")
     with warnings.catch_warnings():
-        warnings.simplefilter("error", DataWarning)         # with outlines that are as scattered
-        bag_children(mixed, **options, parent_polygons=mixed.dissolve("parent"))
+        warnings.simplefilter("error", DataWarning)
+        bag_children(cells, parent="parent", weight="people", parent_values={"CO": 1, "WY": 2},
+                     parent_polygons=states)
 
 
 def test_an_area_without_a_value_is_no_suppressed_count():

@@ -210,3 +210,42 @@ def test_from_the_command_line(tmp_path, monkeypatch):
     even = mapped(tmp_path / "even.nc", "--polygons", "own.gdb", "--value", "cases", "--weight",
                   "uniform")
     assert float(even["weight"].max()) == pytest.approx(1)
+
+
+def packed(path: Path, values: np.ndarray, scale, offset, nodata: int = -1) -> Path:
+    """A GeoTIFF of whole numbers with a scale and an offset, one band for each."""
+    stored = np.stack([np.round((values - b) / a) for a, b in zip(scale, offset, strict=True)])
+    stored[:, 0, 0] = nodata
+    with rasterio.open(path, "w", driver="GTiff", width=12, height=12, count=len(scale),
+                       dtype="int32", crs=CRS, nodata=nodata,
+                       transform=rasterio.Affine(1000, 0, 500000, 0, -1000, 5012000)) as out:
+        out.write(stored.astype("int32"))
+        out.scales, out.offsets = scale, offset
+    return path
+
+
+def test_scales_and_offsets_of_a_tiff_are_applied(tmp_path):
+    """Satellite products store whole numbers: rates were half as high."""
+    plain = height()
+    one = packed(tmp_path / "one.tif", plain.values, (0.25,), (-30.0,))
+    ds = bagged({"height": one}, missing="nearest")
+    known = bagged({"height": plain})
+    gap = np.abs(ds["covariates"].values - known["covariates"].values)[:, 0]
+    assert np.sort(gap)[:-1].max() <= 0.126
+    assert "unpacked by the file's scale 0.25 and offset -30." in ds.attrs["treatments"]
+    two = packed(tmp_path / "two.tif", plain.values, (0.25, 0.5), (-30.0, 10.0))
+    both = bagged(two, missing="nearest")["covariates"].values
+    assert np.sort(np.abs(both[:, 0] - both[:, 1]))[:-1].max() <= 0.376
+    lazy = wb.open_rasters({"height": one})["height"]
+    np.testing.assert_allclose(lazy.values[1:], plain.values[1:], atol=0.126)
+    assert np.isnan(lazy.values[0, 0])
+    cells = wb.grid_areas(one)
+    assert np.abs(cells["one"].dropna().to_numpy() - plain.values.ravel()[1:]).max() <= 0.126
+
+
+def test_packed_numbers_in_memory_are_refused(tmp_path):
+    import rioxarray
+
+    one = packed(tmp_path / "one.tif", height().values, (0.25,), (-30.0,))
+    with pytest.raises(InputError, match="packed numbers: its attributes state a scale 0.25 a"):
+        bagged(rioxarray.open_rasterio(one, masked=True).squeeze().rename("height"))

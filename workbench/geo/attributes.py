@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.bagging.findings import is_listing, refuse, suspicious
 from workbench.checks import InputError, meant, option, package, require
+from workbench.geo.ids import as_text
 from workbench.geo.treatments import Record
 
 _THOUSANDS = r"-?[1-9]\d{0,2}([,.'\s]\d{3})+"      # 12,345 and the like
@@ -42,11 +43,44 @@ def label_columns(areas, labels: Mapping[str, str]) -> dict[str, np.ndarray]:
     -------
     dict of str to array (area,)
         Text, by coordinate.
+
+    Raises
+    ------
+    InputError
+        If there is no such column, or one has gaps.
     """
     for coordinate, column in labels.items():
         require_column(areas, column, f"label {coordinate!r}")
-    return {coordinate: areas[column].astype(str).to_numpy(dtype=str)
+    return {coordinate: texts(areas[column], f"label {coordinate!r} in column {column!r}",
+                              areas.index)
             for coordinate, column in labels.items()}
+
+
+def texts(column, what: str, ids) -> np.ndarray:
+    """Ids or labels as text, in full.
+
+    Parameters
+    ----------
+    column : pd.Series
+        Numbers or texts.
+    what : str
+        What the message calls them.
+    ids : sequence
+        Names of the rows, for the message.
+
+    Returns
+    -------
+    array (row,) of str
+
+    Raises
+    ------
+    InputError
+        If some are missing: a gap is no label, and none of its neighbours' either.
+    """
+    gaps = column.isna().to_numpy()
+    require(not gaps.any(), f"{what} is missing in {int(gaps.sum())} of {len(column)} rows (first: "
+            f"{np.asarray(ids)[gaps][:3].tolist()}); fill it in, or leave these rows out")
+    return np.array([as_text(one) for one in column], dtype=str)
 
 
 def numeric_column(areas, name: str, role: str) -> np.ndarray:

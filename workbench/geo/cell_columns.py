@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from workbench import schema
-from workbench.checks import option, package, reading, require
+from workbench.checks import option, reading, require
+from workbench.geo.bands import bands_of, open_tiff
 from workbench.geo.grid_areas import MADE, called, is_grid, opened_grid
-from workbench.geo.rasters import bands_of
 from workbench.geo.treatments import Record
 
 
@@ -74,7 +74,5 @@ def _variables(raster: object) -> list[str]:
     name, opened = opened_grid(raster)
     if not isinstance(opened, Path):
         return list(map(str, opened))
-    rioxarray = package("rioxarray", extra="geo")
-    with reading(opened, "a raster", "to download or write it again"), \
-            rioxarray.open_rasterio(opened) as bands:
+    with reading(opened, "a raster", "to download or write it again"), open_tiff(opened) as bands:
         return [band for band, _ in bands_of(bands, opened.stem)]

@@ -11,8 +11,9 @@ from workbench.bagging.findings import part
 from workbench.bagging.warping import gdalwarp
 from workbench.checks import choose, package, reading, require
 from workbench.geo.axes import check_even
+from workbench.geo.bands import bands_of, open_tiff
 from workbench.geo.netcdf import axis_names, netcdf_engine
-from workbench.geo.rasters import ABSURD, bands_of, same_grid
+from workbench.geo.rasters import ABSURD, same_grid
 from workbench.geo.zarr_stores import is_zarr
 
 SIDE = 1024         # pixels along the side of a block, where nothing else is asked for
@@ -140,9 +141,8 @@ def _opened(path: Path, name: str | None, chunks: int) -> list[tuple[str, xr.Dat
         elif path.suffix.lower() in (".nc", ".nc4"):
             bands = _variables(path, chunks, engine=netcdf_engine(path))
         else:
-            rioxarray = package("rioxarray", extra="geo")
-            bands = bands_of(rioxarray.open_rasterio(
-                path, masked=True, chunks={"y": chunks, "x": chunks}), path.stem)
+            package("rioxarray", extra="geo")
+            bands = bands_of(open_tiff(path, chunks={"y": chunks, "x": chunks}), path.stem)
     require(name is None or len(bands) == 1, f"{path.name} has {len(bands)} bands "
             f"({', '.join(own for own, _ in bands)}); a name is of one: leave it out")
     return [(name or own, band) for own, band in bands]

@@ -34,6 +34,12 @@ class Mark(NamedTuple):
     lowest: float
     highest: float
 
+    @property
+    def told(self) -> float:
+        """The mark as people write it: 1e20 in single precision is 1.00000002e20."""
+        short = float(f"{self.value:g}")
+        return short if np.float32(short) == np.float32(self.value) else self.value
+
 
 def undeclared_mark(values: np.ndarray) -> Mark | None:
     """The lowest or highest value of a raster, if it looks like a mark of missing pixels.

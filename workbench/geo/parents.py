@@ -10,6 +10,7 @@ import numpy as np
 from workbench.checks import option, options_named, package, require
 from workbench.geo.areas import read_areas, read_polygons
 from workbench.geo.attributes import label_columns
+from workbench.geo.globe import projected
 from workbench.geo.grids import WEIGHTS, counts_alike
 from workbench.geo.shapes import on_earth
 from workbench.geo.treatments import CleaningOptions, Record
@@ -115,7 +116,8 @@ def outlines(fine, membership: np.ndarray, bags: np.ndarray, larger) -> np.ndarr
         require(not missing, f"parent_polygons lack {len(missing)} areas (first: {missing[:3]}), "
                 f"of {larger.index[:3].tolist()} and so on; name their column of ids with "
                 + option("parent_id"))
-        return larger.to_crs(fine.crs).geometry.loc[bags].to_numpy(dtype=object)
+        there = larger if larger.crs == fine.crs else projected(larger, fine.crs)
+        return there.geometry.loc[bags].to_numpy(dtype=object)
     shapes = fine.geometry.to_numpy()
     united = np.empty(bags.size, dtype=object)
     united[:] = [shapely.union_all(shapes[membership == b]) for b in range(bags.size)]

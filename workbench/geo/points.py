@@ -13,6 +13,7 @@ from workbench.bagging.findings import WARNING, counted
 from workbench.bagging.tables import numbers_of, require_columns
 from workbench.checks import InputError, choose, option, package, require
 from workbench.geo.areas import usable_values
+from workbench.geo.attributes import label_columns, texts
 from workbench.geo.centres import place
 from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.derived import with_derived, with_distances
@@ -121,7 +122,8 @@ def bag_points(
     wanted = [value, *(c for c in (weight, trials, id) if c), *(labels or {}).values()]
     require_columns(frame, wanted, named)
     frame = numbers_of(frame, [x, y, *([weight] if weight else [])], named)
-    names = (frame.index if id is None else frame[id]).astype(str).to_numpy(dtype=str)
+    names = (frame.index.to_numpy(dtype=str) if id is None
+             else texts(frame[id], f"id in column {id!r}", frame.index))
     column = numbers_of(frame[[value]].dropna(), [value], named)[value].reindex(frame.index)
     values, kept = usable_values(column.to_numpy(float), names, "count" if trials else kind,
                                  options, record)
@@ -159,8 +161,7 @@ def bag_points(
     sums = kind == "count" and trials is None
     ds = assemble(
         individuals, np.arange(count), values[kept], names[kept],
-        bag_coords={key: frame[c].astype(str).to_numpy(dtype=str)[kept]
-                    for key, c in (labels or {}).items()},
+        bag_coords={key: one[kept] for key, one in label_columns(frame, labels or {}).items()},
         value_attrs={"long_name": value, "units": "positives" if trials else (
                          value_units or schema.UNITS[kind]),
                      "aggregation": "sum" if sums else "mean",

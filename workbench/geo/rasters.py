@@ -12,6 +12,7 @@ from workbench.bagging.cells import cells_of
 from workbench.bagging.findings import part, refuse
 from workbench.checks import InputError, option, package, reading, require
 from workbench.geo.axes import laid_out
+from workbench.geo.bands import SCALED, bands_of, open_tiff, packing
 from workbench.geo.csv_grids import read_csv_grid
 from workbench.geo.marks import undeclared_mark
 from workbench.geo.netcdf import DEGREES_CRS, axis_names, in_degrees, open_netcdf, rasters_in
@@ -180,10 +181,9 @@ def _bands(
 
         opened = open_zarr(path, part) if zarr else open_netcdf(path, window=part)
         return _bands(opened, record, wanted, lambda whole, _: whole, path.name)
-    rioxarray = package("rioxarray", extra="geo")
     with reading(path, "a raster", "to download or write it again; gdalinfo -stats shows whether "
                                    "GDAL can read all of it"):
-        with rioxarray.open_rasterio(path, masked=True) as opened:
+        with open_tiff(path) as opened:
             return bands_of(window(opened, path.stem).load(), path.stem)
 
 
@@ -191,36 +191,14 @@ def _with_crs_of(band: xr.DataArray, ds: xr.Dataset) -> xr.DataArray:
     return band if band.rio.crs or not ds.rio.crs else band.rio.write_crs(ds.rio.crs)
 
 
-def bands_of(array: xr.DataArray, name: str) -> list[tuple[str, xr.DataArray]]:
-    """Bands of an array by name, without dimensions of length one that are neither y nor x.
-
-    Parameters
-    ----------
-    array : xr.DataArray
-        With y and x, and ``band`` if there are several.
-    name : str
-        Of one that has no titles of its own.
-
-    Returns
-    -------
-    list of (str, xr.DataArray)
-    """
-    array = array.squeeze([d for d in array.dims if array.sizes[d] == 1
-                           and d not in {"band", *axis_names(array)}])
-    if "band" in array.dims:
-        if array.sizes["band"] == 1:
-            return [(name, array.isel(band=0, drop=True))]
-        titles = array.attrs.get("long_name", ())
-        titled = isinstance(titles, tuple | list) and len(titles) == array.sizes["band"]
-        names = titles if titled else [f"{name}_{b}" for b in array["band"].values]
-        return [(str(n), array.isel(band=i, drop=True)) for i, n in enumerate(names)]
-    return [(name, array)]
-
-
 def _clean(
     name: str, band: xr.DataArray, record: Record, crs: str | None, nodata: Nodata, marks: str,
     within: Extent | None = None, argument: str = "raster_crs",
 ) -> xr.DataArray:
+    if packed := packing(band.attrs):
+        raise InputError(f"raster {name!r} holds packed numbers: its attributes state a {packed}; "
+                         "open it with rioxarray.open_rasterio(..., mask_and_scale=True) or "
+                         "xarray.open_dataset, or give the file")
     degrees = band.rio.crs is None and crs is None and in_degrees(band)
     band = band.rename({d: axis for d, axis in axis_names(band).items() if d != axis})
     require(
@@ -258,6 +236,10 @@ def _masked(
     given = tuple(nodata) if isinstance(nodata, Sequence) else (nodata,)
     given = tuple(float(m) for m in given if m is not None and np.isfinite(m))
     declared = band.rio.nodata if band.rio.nodata is not None else band.rio.encoded_nodata
+    if stated := band.attrs.get(SCALED):
+        declared = None                 # of the numbers as they are stored, and masked already
+        record.note(f"raster {name!r}: stored numbers were unpacked by the file's {stated}",
+                    where=[name])
     known = [m for m in (declared, *given) if m is not None and np.isfinite(m)]
     absent = int(np.isnan(values).sum())
     # Marks are stored in the raster's own precision: compare in float32 as well.
@@ -278,8 +260,7 @@ def _masked(
     values = np.where(marked | absurd, np.nan, values)
     require(bool(np.isfinite(values).any()), f"raster {name!r} has no valid pixel")
     while (mark := undeclared_mark(values)) is not None:
-        short = float(f"{mark.value:g}")        # 1e20 in single precision is 1.00000002e20
-        value = short if np.float32(short) == np.float32(mark.value) else mark.value
+        value = mark.told
         told = f"{value:.10g}"
         where = "below" if mark.value < mark.lowest else "above"
         found = (f"raster {name!r} has {mark.pixels} pixels equal to {told}, far {where} all "

@@ -93,11 +93,10 @@ def _sample(rasters: xr.Dataset) -> tuple[list[np.ndarray], bool]:
 def _marks(name: str, values: np.ndarray, of: str) -> None:
     mark = undeclared_mark(values)
     if mark is not None:
-        told = float(f"{mark.value:g}")
-        warn(f"raster {name!r} has {mark.pixels:,} of {values.size:,} {of} equal to {told:.10g}, "
-             f"unlike all others ({mark.lowest:.6g} to {mark.highest:.6g}), which looks like an "
-             f"undeclared mark of missing pixels; mask them with {option('nodata', told)}",
-             DataWarning)
+        others = f"{mark.lowest:.6g} to {mark.highest:.6g}"
+        warn(f"raster {name!r} has {mark.pixels:,} of {values.size:,} {of} equal to "
+             f"{mark.told:.10g}, unlike all others ({others}), which looks like an undeclared mark "
+             f"of missing pixels; mask them with {option('nodata', mark.told)}", DataWarning)
 
 
 def _no_negative(name: str, values: np.ndarray, of: str) -> None:
