@@ -95,6 +95,29 @@ def test_rasters_and_other_files_are_refused(folder):
     assert help_all.exit_code == 0 and "--samples" in help_all.output
 
 
+def test_what_the_map_was_made_from_is_not_replaced(folder):
+    """Without draws it is fitted again, from the same files."""
+    areas, _ = folder / "areas.gpkg", mapped(folder, "again.nc")
+    before = areas.read_bytes()
+    done = workbench("aggregate", folder / "again.nc", "--to", folder / "zones.gpkg",
+                     "--id", "zone", "--out", areas)
+    assert done.exit_code == 2 and "would overwrite the input" in done.output
+    assert areas.read_bytes() == before
+
+
+@pytest.mark.filterwarnings("ignore:'crs' was not provided")
+def test_unknown_options_are_named_and_a_crs_may_be_stated(folder):
+    asked = ("aggregate", folder / "map.nc", "--id", "zone", "--out", folder / "z.csv", "--quiet")
+    done = workbench(*asked, "--to", folder / "zones.gpkg", "--treshold", 3)
+    assert done.exit_code == 2 and "'--treshold' is unknown; did you mean '--thresh" in done.output
+    zones = geopandas.read_file(folder / "zones.gpkg")
+    zones.set_crs(None, allow_override=True).to_file(folder / "bare.gpkg")
+    bare = workbench(*asked, "--to", folder / "bare.gpkg")
+    assert bare.exit_code == 2 and "--polygon-crs EPSG:..." in bare.output
+    stated = workbench(*asked, "--to", folder / "bare.gpkg", "--polygon-crs", "EPSG:32638")
+    assert stated.exit_code == 0, stated.output
+
+
 def test_a_spec_has_no_model_of_its_own():
     spec = AggregateSpec("map.nc", "zones.gpkg", id="zone", threshold=3.0)
     assert AggregateSpec.from_json(spec.to_json()) == spec

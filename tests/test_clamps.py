@@ -38,6 +38,7 @@ WHY = {
     "evaluation/folding.py": (1, "trials of zero have no positives either"),
     "evaluation/residuals.py": (1, ENDS),
     "evaluation/stacking.py": (1, "the prior's mean, as documented"),
+    "geo/nesting.py": (1, "of how many neighbours four can be of one's own area"),
     "geo/coverage.py": (5, "a pixel without weight has none; overlaps and gaps are told; a "
                            "billionth of a pixel is rounding"),
     "geo/cut_areas.py": (1, "ground of an area, which is divided by"),

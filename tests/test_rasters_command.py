@@ -53,6 +53,7 @@ def test_a_map_is_written_and_its_spec_makes_it_again(asked, tmp_path):
     done = workbench(*asked, "--out", tmp_path / "map.zarr", "--quiet")
     assert done.exit_code == 0, (done.output, done.exception)
     assert f"wrote {tmp_path / 'map.zarr'}" in done.output
+    assert "the model does not use" not in done.output
     with xr.open_zarr(tmp_path / "map.zarr", consolidated=False) as maps:
         known = np.isfinite(maps["mean"].values)
         spec = maps.attrs["spec"]
@@ -135,7 +136,7 @@ def grids(east: float = 0.0, **layers) -> xr.Dataset:
     return ds.chunk(y=16, x=16)
 
 
-HEIGHT = np.random.default_rng(3).uniform(0, 40, SHAPE)
+HEIGHT = np.random.default_rng(3).uniform(-20, 60, SHAPE)
 
 
 @pytest.fixture(scope="module")
@@ -153,14 +154,14 @@ def looked(trained: xr.Dataset, rasters: xr.Dataset, weight: str | None = None) 
     return looked_at(trained, rasters, weight, trained["covariate"].values.tolist())
 
 
-def test_rasters_are_looked_at_before_a_map_is_made_of_them(strips):
+def test_rasters_are_looked_at_before_a_map_is_made_of_them(strips, monkeypatch):
     outside = ((HEIGHT < 5) | (HEIGHT > 35)).mean()
-    with pytest.warns(ExtrapolationWarning, match="individuals of the raster lie .*'height'"):
+    with pytest.warns(ExtrapolationWarning, match="of the raster lies .*'height'"):
         said = looked(strips, grids(height=HEIGHT))
     assert f"{outside:.0%} of the 2,000 pixels lie beyond" in said
     with pytest.raises(InputError, match="'height' of the raster lies wholly .* other units"):
-        looked(strips, grids(height=100 * HEIGHT + 80))
-    inside = 5 + 0.75 * HEIGHT
+        looked(strips, grids(height=100 * HEIGHT + 5000))
+    inside = 12.5 + 0.375 * HEIGHT
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert looked(strips, grids(height=inside, people=1), "people").startswith("0% of the 2")
@@ -168,29 +169,40 @@ def test_rasters_are_looked_at_before_a_map_is_made_of_them(strips):
         looked(strips, grids(height=inside, slope=0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")                  # a flat map follows none
-        assert looked_at(strips, grids(height=100 * HEIGHT + 80), None, []) == ""
-    marked = np.where(HEIGHT < 1, -9999, inside)
+        assert looked_at(strips, grids(height=100 * HEIGHT + 5000), None, []) == ""
     with pytest.warns(DataWarning, match=r"'height' has \d+ of 2,000 pixels equal to -9999, unlike "
                       r".*mask them with nodata=-9999"), \
             pytest.warns(ExtrapolationWarning):
-        looked(strips, grids(height=np.where(HEIGHT < 4, -9999, marked)))
+        looked(strips, grids(height=np.where(HEIGHT < 4, -9999, inside)))
     people = np.where(np.arange(50) < 1, -3, 1)[:, None]
     with pytest.raises(InputError, match=r"the people is negative in 40 of 2,000 .*\(least -3\)"):
         looked(strips, grids(height=inside, people=people), "people")
-    with pytest.warns(ExtrapolationWarning, match=r"the raster \(x 1000.5 to 1039.5, .*lies beside "
-                      r"all .*\(x 0.5 to 39.5"):
+    with pytest.warns(ExtrapolationWarning, match=r"the raster \(x 1000.5 to 1039.5, .*lies far "
+                      r"beside all .*\(x 0.5 to 39.5"):
         looked(strips, grids(1000, height=inside))
+    islet = np.full(SHAPE, np.nan)      # of a sample one pixel does not speak for all
+    islet[3, 3] = 3000.0
+    monkeypatch.setattr(raster_sample, "_BLOCKS", 4)
+    with pytest.warns(ExtrapolationWarning, match="100% of the raster lies beyond"):
+        looked(strips, grids(height=islet))
     empty = grids(height=np.nan)
     assert looked(strips, empty) == ""
 
 
 def test_of_large_rasters_some_blocks_are_looked(strips, monkeypatch):
     monkeypatch.setattr(raster_sample, "_BLOCKS", 4)
-    inside = grids(height=5 + 0.75 * HEIGHT)
+    inside = grids(height=12.5 + 0.375 * HEIGHT)
     assert "pixels of a sample lie beyond" in looked(strips, inside)
     monkeypatch.setattr(raster_sample, "_PIXELS", 64)       # of 16 x 16
     assert "0% of the 256 pixels of a sample" in looked(strips, inside.isel(
         y=slice(0, 48), x=slice(0, 32)))
+
+
+def test_one_area_spans_what_is_inside_it(strips):
+    one = strips.assign(membership=0 * strips["membership"])
+    assert looked(one, grids(height=np.where(HEIGHT > 20, 35, 5))).startswith("100% of the 2,000")
+    with pytest.raises(InputError, match="lies wholly beyond"):
+        looked(one, grids(height=np.where(HEIGHT > 20, 3500, 500)))
 
 
 def test_place_alone_needs_one_raster(strips):

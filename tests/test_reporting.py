@@ -263,7 +263,7 @@ def recovered(ours, theirs, error=0.1, coverage=0.95):
          "difference": (("model", "other", "score"), gaps),
          "difference_error": (("model", "other", "score"), np.full(gaps.shape, error)),
          "score_title": ("score", ["CRPS", "deviance", "95 %"])},
-        coords={"model": names, "other": names, "score": scores},
+        coords={"model": names, "other": names, "score": scores, "area": np.arange(100)},
         attrs={"headline": "crps", "sentence": "recovered."})
 
 

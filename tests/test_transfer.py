@@ -69,7 +69,7 @@ def test_what_lies_beyond_is_told(folder):
     gap = beyond(north, far["covariates"].values)
     assert gap.shape == far["covariates"].shape and (gap >= 0).all()
     share = (gap > 0).any(1).mean()
-    with pytest.warns(ExtrapolationWarning, match=f"{share:.0%} of the individuals of .*far.nc"):
+    with pytest.warns(ExtrapolationWarning, match=f"{share:.0%} of .*far.nc lies beyond"):
         maps = run(spec(folder, "far.nc"))
     np.testing.assert_allclose(maps["extrapolation"], gap.max(1), atol=1e-8)
 

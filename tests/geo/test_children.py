@@ -73,7 +73,7 @@ def test_parents_and_children_that_do_not_match():
     assert ds["bag"].values.tolist() == ["p0", "p1"]
     assert ds.sizes["individual"] == 6
     assert "with values adding up to 9" in ds.attrs["treatments"]
-    assert "2 areas without a value were dropped" in ds.attrs["treatments"]
+    assert "and that have no row were dropped: p2, p3" in ds.attrs["treatments"]
 
 
 def test_missing_covariates():
@@ -307,7 +307,13 @@ def test_an_area_without_a_value_is_no_suppressed_count():
         bagged(wrong, **options)
     (found,) = wb.check(wrong, weight="people", parent="parent", **options).of("error")
     assert found.code == "row-missing" and "suppressed" not in found.effect
-    assert bagged(wrong, **options, missing_value="drop").sizes["individual"] == 11
+    dropped = bagged(wrong, **options, missing_value="drop")
+    assert dropped.sizes["individual"] == 11
+    assert "have no row were dropped: p9" in dropped.attrs["treatments"]
+    gaps = outlines().assign(deaths=[np.nan, 3, 2, 1])
+    checked = wb.check(wrong, weight="people", parent="parent", **options | {"totals": gaps})
+    assert [(one.code, one.where) for one in checked.of("error")] == [
+        ("row-missing", ("p9",)), ("value-missing", ("p0",))]
 
 
 def own_totals(values):

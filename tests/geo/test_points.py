@@ -175,3 +175,24 @@ def test_a_check_of_points_has_no_small_areas_and_says_that_there_is_no_crs():
     assert [one.severity for one in told] == ["warning"] and told[0].where == ("points",)
     assert "have no CRS" in told[0].what and "points_crs" in told[0].fix
     assert "have no CRS" in ds.treatments
+
+
+def test_what_was_done_to_points_is_in_their_map(tmp_path, monkeypatch):
+    monkeypatch.chdir(kit(tmp_path))
+    table().assign(x=lambda t: t["x"].where(t.index > 1, 0)).to_csv("points.csv", index=False)
+    maps = mapped(tmp_path / "map.nc", "--points", "points.csv",
+                  "--points-crs", CRS, "--value", "warmth", "--covariates", "height.tif",
+                  "--missing", "drop", "--kernel", "linear")
+    assert "2 points off the covariates were dropped" in maps.attrs["treatments"]
+
+
+def test_ids_and_labels_with_a_gap_are_refused_and_others_kept_in_full():
+    """A gap cut all texts of its column to one character, and regions were merged by it."""
+    frame = table(zone=["north-east", "north-west"] * 20)
+    ds = bagged(frame, id="site", labels={"zone": "zone"})
+    assert set(ds["zone"].values) == {"north-east", "north-west"}
+    with pytest.raises(InputError, match=r"label 'zone' in column 'zone' is missing in 1 of 40 "
+                       r"rows \(first: \[3\]\); fill it in"):
+        bagged(frame.assign(zone=frame["zone"].where(frame.index != 3)), labels={"zone": "zone"})
+    with pytest.raises(InputError, match="id in column 'site' is missing in 1 of 40 rows"):
+        bagged(frame.assign(site=frame["site"].where(frame.index != 3)), id="site")

@@ -155,6 +155,14 @@ def test_areas_can_be_merged_by_label():
     assert merged["value"].values.tolist() == [30.0, 3.0]
 
 
+def test_a_gap_in_a_label_is_no_label():
+    """A gap cut all labels of its column to one letter, and other regions were merged by it."""
+    with pytest.raises(InputError, match="label 'land' in column 'land' is missing in 1 of 3 rows"):
+        bagged(areas(land=["north", None, "south"]))
+    assert bagged(areas(land=["north", "north", "south"]))["land"].values.tolist() == [
+        "north", "north", "south"]
+
+
 def test_south_up_and_named_axes_give_the_same_individuals():
     turned = [r.isel(y=slice(None, None, -1)).rename(y="lat", x="lon").drop_vars("spatial_ref")
               for r in layers()]

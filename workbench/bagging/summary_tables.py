@@ -98,10 +98,11 @@ def from_summaries(
         odd = frame[(frame[statistic] < 0) | (frame[statistic] > 1)]
         require(odd.empty, f"{len(odd)} proportions are not between 0 and 1, the first in row "
                 f"{_first(odd)}; divide percentages by 100")
+    if variance and is_a != "mean":
+        warn(f"column {variance!r} is not used: variances of observations say how certain a mean "
+             f"is, not a {is_a}; leave it out", DataWarning)
+        variance = None
     if variance:
-        if is_a != "mean":
-            warn(f"column {variance!r} is not used: variances of observations say how certain a "
-                 f"mean is, not a {is_a}; leave it out", DataWarning)
         frame = _with_variances(frame, variance, count)
     if x and y:
         _say_degrees(frame, x, y)

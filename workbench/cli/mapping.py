@@ -105,6 +105,7 @@ def combine(
 @takes(fields=fields_of(AggregateSpec, ["map"], ["model", "hyperparameters"]),
        output=output_flags)
 def aggregate(
+    ctx: typer.Context,
     output: dict[str, Any],
     fields: dict[str, Any],
     workers: Annotated[int, typer.Option(
@@ -114,6 +115,7 @@ def aggregate(
 
     Example: workbench aggregate map.nc --to zones.gpkg --id name --out zones.csv
     """
+    further(ctx, {})
     _make(AggregateSpec(**fields), **output, workers=workers)
 
 

@@ -133,7 +133,7 @@ def summarise(models, values: np.ndarray, clusters: np.ndarray, counts: bool, **
 
 
 def independent(data: xr.Dataset, test: str) -> int:
-    """On how many independent truths a test rests: errors of individuals of one area are alike.
+    """On how many areas, or blocks of them, the coverage of a test rests; 0 of individuals.
 
     Parameters
     ----------
@@ -142,7 +142,9 @@ def independent(data: xr.Dataset, test: str) -> int:
     test : str
         Which one.
     """
-    return int(data["clusters" if test == INDIVIDUALS else "units"].sel(test=test))
+    if test == INDIVIDUALS:         # thousands, whose errors depend on each other
+        return 0
+    return int(data["clusters" if test == BLOCKS else "units"].sel(test=test))
 
 
 def _packed(scores, difference, error, models, counts, clusters, units, *, phrase, unit, cluster,

@@ -48,7 +48,7 @@ class Evidence:
         Of each simple map by how much the error of its map alone, without intervals, is more, and
         the standard error of that.
     tested : int
-        On how many independent truths the coverage rests, most often areas; 0 if not known.
+        On how many areas the coverage rests; 0 of individuals, whose errors depend on each other.
     """
 
     score: str
@@ -149,7 +149,7 @@ def width(coverage: float, tested: int = 0) -> str:
     coverage : float
         Share of truths inside.
     tested : int
-        Of how many; 0 if not known: any number is then many.
+        Of how many areas; 0 if not known, or of individuals: what is said rests on the share.
 
     Returns
     -------
@@ -202,4 +202,4 @@ def of_recovery(recovered: xr.Dataset, model: str) -> Evidence:
     return Evidence(title, float(at.sel(model=model, score=main)), rivals,
                     float(at.sel(model=model, score="coverage_95")),
                     "of the held-out areas (merged, then predicted from their groups' totals)",
-                    maps, recovered.sizes.get("bag", 0))
+                    maps, recovered.sizes["area"])

@@ -210,8 +210,9 @@ def usable_values(
     if negative.any():
         refuse(f"{int(negative.sum())} counts are negative (first: {what} "
                f"{labels[negative][0]!r} with {values[negative][0]:g})", "a count is zero or more: "
-               f"correct them, or say {option('kind', 'continuous')}", code="value-negative",
-               where=labels[negative], count=int(negative.sum()))
+               f"correct them, or say {option('aggregation', 'mean')} if values are averages, as "
+               f"temperatures are, {option('kind', 'continuous')} if they are sums",
+               code="value-negative", where=labels[negative], count=int(negative.sum()))
         kept &= ~negative
     fractional = kept & (values != np.round(values))
     if fractional.any():

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from workbench.bagging.findings import refuse, suspicious
+from workbench.bagging.findings import WARNING, refuse, suspicious
 from workbench.bagging.tables import require_columns
 from workbench.checks import meant, option, package, require
 from workbench.geo.areas import usable_values
@@ -137,13 +137,19 @@ def values_of_parents(known, bags: np.ndarray, kind: str, options: CleaningOptio
             record.note(f"{len(childless)} areas without polygons were dropped, with values "
                         f"adding up to {known['value'].loc[childless].sum():,.6g}", **about)
     rowless = [one for one in bags.tolist() if one not in known.index]
-    if rowless and options.missing_value == "error":
+    if rowless and options.missing_value == "drop":
+        record.note(f"{len(rowless)} areas that small polygons name and that have no row were "
+                    f"dropped: {', '.join(rowless[:10])}", severity=WARNING, code="row-missing",
+                    where=rowless, count=len(rowless), effect="they are not on the map",
+                    fix="add them, or correct the names")
+    elif rowless:
         refuse(f"{len(rowless)} areas that small polygons name are not among those with values "
                f"(first: {rowless[:3]})", "add them, correct the names, or pass "
                f"{option('missing_value', 'drop')} to leave these small polygons out",
                code="row-missing", where=rowless, count=len(rowless))
-    found = known.reindex(bags)
-    values, kept = usable_values(found["value"].to_numpy(), bags, kind, options, record)
+    found, rows = known.reindex(bags), ~np.isin(bags, rowless)
+    values, kept = found["value"].to_numpy(float, copy=True), rows.copy()
+    values[rows], kept[rows] = usable_values(values[rows], bags[rows], kind, options, record)
     if "trials" not in known:
         return values, None, kept
     trials = found["trials"].to_numpy()

@@ -13,7 +13,7 @@ from workbench.bagging.findings import WARNING, counted
 from workbench.bagging.tables import numbers_of, require_columns
 from workbench.checks import InputError, choose, option, package, require
 from workbench.geo.areas import usable_values
-from workbench.geo.attributes import label_columns, texts
+from workbench.geo.attributes import texts
 from workbench.geo.centres import place
 from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.derived import with_derived, with_distances
@@ -161,7 +161,8 @@ def bag_points(
     sums = kind == "count" and trials is None
     ds = assemble(
         individuals, np.arange(count), values[kept], names[kept],
-        bag_coords={key: one[kept] for key, one in label_columns(frame, labels or {}).items()},
+        bag_coords={key: texts(frame[c], f"label {key!r} in column {c!r}", frame.index)[kept]
+                    for key, c in (labels or {}).items()},
         value_attrs={"long_name": value, "units": "positives" if trials else (
                          value_units or schema.UNITS[kind]),
                      "aggregation": "sum" if sums else "mean",

@@ -87,9 +87,9 @@ def warn_of_few_targets(fit: Fit, targets: xr.Dataset | None) -> None:
         return
     count = targets.sizes[schema.TARGET]
     fit.inner.history.notes.append(
-        f"{count} target{'' if count == 1 else 's'} cannot say how the quantity varies: level, "
-        "lengthscales and noise are hardly learnt, and intervals are likely too narrow. Give more "
-        "targets, or fix hyperparameters that are known from elsewhere")
+        f"{count} target{'' if count == 1 else 's'} cannot say how the quantity varies: what is "
+        "learnt of level, lengthscales and noise is hardly known, and intervals are likely too "
+        "narrow. Give more targets, or fix hyperparameters that are known from elsewhere")
     warn(fit.notes[-1], FewAreasWarning)
 
 
@@ -193,7 +193,7 @@ def warn_of_distance(learnt: Mapping[str, xr.Dataset]) -> None:
     for name, own in extents.items():
         others = [one for other, one in extents.items() if other != name]
         gaps = [own.gap(one) - max(own.width, one.width) for one in others]
-        if others and min(gaps) > 0:
+        if others and min(gaps) > 0 and max(own.width, *(one.width for one in others)) > 0:
             nearest = others[int(np.argmin(gaps))]
             warn(f"source {name!r} ({own}) lies far beside all others (the nearest: {nearest}): "
                  "they say nothing of one map. Are the coordinates in one unit, and of one place?",

@@ -13,6 +13,7 @@ from workbench.evaluation.evidence import (
     Evidence,
     Standing,
     standing_of,
+    width,
 )
 from workbench.schema import aggregation, counts_add_up
 
@@ -161,7 +162,7 @@ def verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
     if np.isfinite(share):
         # By one step coarser than the map, so that only far too little speaks against the map.
         text += f" Its 95 % intervals covered {100 * share:.0f} % of those areas" + (
-            "." if share >= TOO_NARROW else
+            "." if share >= TOO_NARROW or not width(share, areas) else
             ": far too few, so do not rely on those inside the areas either.")
     return text, bool(stands.better or stands.tied)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import xarray as xr
 
@@ -15,29 +14,6 @@ from workbench.pipeline.problems import model_of, problem_of
 from workbench.pipeline.spec import AggregateSpec, Spec
 
 _MOST = 12          # polygons that are shown in words
-
-
-def spec_of(path: str | Path) -> BaseSpec:
-    """The Spec that a stored result carries.
-
-    Parameters
-    ----------
-    path : str or Path
-        A NetCDF file that a command wrote.
-
-    Returns
-    -------
-    BaseSpec
-        Of the command that wrote it.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or carries none.
-    """
-    with xr.open_dataset(existing("result", path), engine="h5netcdf") as maps:
-        require("spec" in maps.attrs, f"{path} carries no Spec; was it written by this workbench?")
-        return BaseSpec.from_json(maps.attrs["spec"])
 
 
 def aggregated(spec: AggregateSpec, progress: bool = False, callback=None, workers: int = 0
@@ -69,7 +45,8 @@ def aggregated(spec: AggregateSpec, progress: bool = False, callback=None, worke
     existing("polygon", spec.to, directory=True)
     maps = geo.read(existing("map", spec.map))
     where = {"id": spec.id, "layer": spec.layer, "quantiles": spec.quantiles,
-             "threshold": spec.threshold}
+             "threshold": spec.threshold,
+             "polygon_crs": spec.polygon_crs}
     if "draw" in maps:
         found = geo.aggregate(maps, spec.to, **where)
         found.attrs |= {name: maps.attrs[name] for name in (

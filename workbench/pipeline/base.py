@@ -157,8 +157,18 @@ class BaseSpec:
         -------
         BaseSpec
             Of the class that belongs to the command.
+
+        Raises
+        ------
+        InputError
+            If the file is missing, no text, or no Spec.
         """
-        return cls.from_json(existing("Spec", path).read_text(encoding="utf-8"))
+        try:
+            text = existing("Spec", path).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path} is no Spec, which is JSON; a map carries its own where it is "
+                             "NetCDF (.nc)") from error
+        return cls.from_json(text)
 
     @property
     def source(self) -> str:

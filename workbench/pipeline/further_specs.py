@@ -25,6 +25,8 @@ class AggregateSpec(BaseSpec):
         Column that names them.
     layer : str, optional
         Layer of a file that has several.
+    polygon_crs : str, optional
+        CRS of polygons that do not state their own.
     samples : int
         Joint draws, where the map keeps none (--draws) and its model is fitted again.
     model : str
@@ -36,11 +38,13 @@ class AggregateSpec(BaseSpec):
     """
 
     command: ClassVar[str] = "aggregate"
+    later: ClassVar[Mapping[str, Any]] = {"polygon_crs": None}
 
     map: str
     to: str
     id: str | None = None
     layer: str | None = None
+    polygon_crs: str | None = None
     samples: int = 1000
     model: str = field(default="", kw_only=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,49 @@ import xarray as xr
 
 from workbench import bagging, datasets, geo, schema
 from workbench.bagging.findings import part
-from workbench.checks import require
+from workbench.checks import InputError, reading, require
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.own_files import KINDS, bag_files
 from workbench.pipeline.settings import thaw
-from workbench.pipeline.spec import RehearseSpec, Spec
+from workbench.pipeline.spec import AggregateSpec, RehearseSpec, Spec
 
 
 def input_files(spec: BaseSpec) -> list[Path]:
-    """The files that a Spec reads: whatever of its texts about data is the name of one."""
+    """The files that a Spec reads: whatever of its texts about data is the name of one.
+
+    A map that keeps no draws is fitted again, so that the files of its own Spec are read, too.
+    """
     texts = _texts([thaw(getattr(spec, f.name)) for f in fields(spec) if not f.kw_only])
     named = [text.rpartition("=")[2] for text in texts if "=" in text]
-    return [path for path in map(Path, [*texts, *named]) if _is_file(path)]
+    found = [path for path in map(Path, [*texts, *named]) if _is_file(path)]
+    if isinstance(spec, AggregateSpec):
+        with suppress(InputError, OSError, ValueError):     # which is said where the map is read
+            found += input_files(spec_of(spec.map))
+    return found
+
+
+def spec_of(path: str | Path) -> BaseSpec:
+    """The Spec that a stored result carries.
+
+    Parameters
+    ----------
+    path : str or Path
+        A NetCDF file that a command wrote.
+
+    Returns
+    -------
+    BaseSpec
+        Of the command that wrote it.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or carries none.
+    """
+    with reading(existing("result", path), "a stored result", "to make it again"), \
+            xr.open_dataset(path, engine="h5netcdf") as maps:
+        require("spec" in maps.attrs, f"{path} carries no Spec; was it written by this workbench?")
+        return BaseSpec.from_json(maps.attrs["spec"])
 
 
 def data_of(spec: Spec | RehearseSpec) -> xr.Dataset:

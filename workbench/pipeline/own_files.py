@@ -155,12 +155,20 @@ def places_of(options: dict, ds: xr.Dataset) -> xr.Dataset:
     """
     if "covariates" not in options and "classes" not in options:
         places = bagging.grid_places(ds.isel(covariate=[]))
-        return with_distances(places, options.get("distance_to"), Record())
+        return _said(ds, with_distances(places, options.get("distance_to"), Record()))
     known = flags.of_signature(geo.raster_places) | flags.of_options(geo.CleaningOptions)
     places = geo.raster_places(options.get("covariates"), **{
         name: one for name, one in options.items() if name in known and name != "covariates"})
     chosen = [str(name) for name in ds["covariate"].values]
-    return places.sel(covariate=chosen)         # classes that no point has are none of the model
+    # Classes that no point has are none of the model.
+    return _said(ds, places.sel(covariate=chosen))
+
+
+def _said(ds: xr.Dataset, places: xr.Dataset) -> xr.Dataset:
+    """Places of a map with what was done to the points, too."""
+    lines = [line for one in (ds, places) for line in one.attrs.get("treatments", "").split("\n")
+             if line not in ("", "none")]
+    return places.assign_attrs(treatments="\n".join(dict.fromkeys(lines)) or "none")
 
 
 def region_flags() -> dict[str, flags.Flag]:

@@ -12,6 +12,7 @@ from workbench.geo.marks import undeclared_mark
 from workbench.pipeline.transfer import look_apart, look_beyond
 
 _BLOCKS, _PIXELS = 12, 1 << 15      # at most; of each block
+_ENOUGH = 1000      # known pixels of a sample that may speak for all
 _RASTER = "the raster"
 
 
@@ -69,7 +70,8 @@ def looked_at(trained: xr.Dataset, rasters: xr.Dataset, weight: str | None, foll
         return ""
     table = np.stack([values[known] for name, values in zip(names, sample, strict=False)
                       if name in follows], 1)
-    share = look_beyond(trained.sel(covariate=follows), table, follows, _RASTER)
+    share = look_beyond(trained.sel(covariate=follows), table, follows, _RASTER,
+                        sure=whole or len(table) >= _ENOUGH)
     return (f"{share:.0%} of the {len(table):,} {of} lie beyond what the areas span in some "
             "covariate: the map extrapolates there")
 

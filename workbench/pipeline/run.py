@@ -19,9 +19,9 @@ from workbench.gp.likelihoods.links import link_named
 from workbench.gp.optimisation import checkpoint
 from workbench.labelled.timing import cost_told
 from workbench.outputs import deliver
-from workbench.pipeline.aggregating import aggregated, spec_of
+from workbench.pipeline.aggregating import aggregated
 from workbench.pipeline.base import BaseSpec
-from workbench.pipeline.inputs import data_of
+from workbench.pipeline.inputs import data_of, spec_of
 from workbench.pipeline.problems import Problem, model_of, problem_of
 from workbench.pipeline.rehearsing import rehearsed
 from workbench.pipeline.scoring import kept_map, with_scores

@@ -15,7 +15,7 @@ from workbench.pipeline.inputs import named_or_file
 from workbench.pipeline.own_files import region_of
 from workbench.pipeline.spec import PredictSpec, Spec
 
-_SHARE = 0.05       # of individuals beyond what areas span, above which it is said
+_SHARE = 0.05       # more individuals beyond what areas span than where it was learnt: it is said
 _FAR = 1.0          # between-area ranges; wholly beyond that a covariate is not the same one
 
 
@@ -119,7 +119,9 @@ def beyond(ds: xr.Dataset, table: np.ndarray) -> np.ndarray:
     total = np.bincount(members, weight)
     means = np.stack([np.bincount(members, weight * column) / total for column in _table(ds).T], 1)
     low, high = means.min(0), means.max(0)
-    span = np.where(high > low, high - low, 1.0)
+    # Of one area, or areas that are alike, the range is that of what is inside them.
+    inside = _table(ds).max(0) - _table(ds).min(0)
+    span = np.where(high > low, high - low, np.where(inside > 0, inside, 1.0))
     return np.maximum(np.maximum(low - table, table - high), 0) / span
 
 
@@ -127,7 +129,8 @@ def _table(ds: xr.Dataset) -> np.ndarray:
     return ds["covariates"].transpose(schema.INDIVIDUAL, schema.COVARIATE).values
 
 
-def look_beyond(ds: xr.Dataset, table: np.ndarray, names: list[str], where: str) -> float:
+def look_beyond(ds: xr.Dataset, table: np.ndarray, names: list[str], where: str,
+                sure: bool = True) -> float:
     """Say of places elsewhere how much of them lies beyond what the areas span.
 
     Parameters
@@ -140,6 +143,8 @@ def look_beyond(ds: xr.Dataset, table: np.ndarray, names: list[str], where: str)
         Theirs.
     where : str
         What messages call the places.
+    sure : bool
+        Whether these are enough to refuse all for what they are.
 
     Returns
     -------
@@ -149,27 +154,27 @@ def look_beyond(ds: xr.Dataset, table: np.ndarray, names: list[str], where: str)
     Raises
     ------
     InputError
-        If a covariate lies wholly beyond, by more than the areas' whole range.
+        If a covariate lies wholly beyond, by more than the areas' whole range, where that is sure.
 
     Warns
     -----
     ExtrapolationWarning
-        If more than a twentieth lies beyond.
+        If by a twentieth more lies beyond than of what the model learnt from.
     """
     if not names:
         return 0.0
     far = beyond(ds, table)
     for name, column in zip(names, far.T, strict=True):
-        if column.min() > _FAR:
+        if sure and column.min() > _FAR:
             raise InputError(
                 f"covariate {name!r} of {where} lies wholly beyond what the areas span, by at "
                 f"least {column.min():.3g} of their range: nothing there is like what the model "
                 "has seen. Is it in other units? Leave it out, or learn from areas like these")
     shares = (far > 0).mean(0)
     outside = float((far > 0).any(1).mean())
-    if outside > _SHARE:
+    if outside > _SHARE + (beyond(ds, _table(ds)) > 0).any(1).mean():
         worst = int(shares.argmax())
-        warn(f"{outside:.0%} of the individuals of {where} lie beyond what the areas span in some "
+        warn(f"{outside:.0%} of {where} lies beyond what the areas span in some "
              f"covariate, most in {names[worst]!r} ({shares[worst]:.0%}, by up to "
              f"{far[:, worst].max():.3g} of their range): see extrapolation, and do not use the "
              "map there without other evidence", ExtrapolationWarning)
@@ -177,7 +182,7 @@ def look_beyond(ds: xr.Dataset, table: np.ndarray, names: list[str], where: str)
 
 
 def look_apart(ds: xr.Dataset, x: np.ndarray, y: np.ndarray, where: str) -> None:
-    """Warn if places elsewhere lie beside the whole extent of what a model learnt from.
+    """Warn if places elsewhere lie farther beside what a model learnt from than that is wide.
 
     Parameters
     ----------
@@ -191,15 +196,15 @@ def look_apart(ds: xr.Dataset, x: np.ndarray, y: np.ndarray, where: str) -> None
     Warns
     -----
     ExtrapolationWarning
-        If the extents do not meet.
+        If they do.
     """
     if not {"x", "y"} <= {*ds.coords} or not np.size(x) or not np.size(y):
         return
     ours, theirs = Extent.of(ds["x"], ds["y"]), Extent.of(x, y)
-    if ours.gap(theirs) > 0:
-        warn(f"{where} ({theirs}) lies beside all that the model learnt from ({ours}): what "
-             "follows place is not known there. Is it the right place, and the right CRS?",
-             ExtrapolationWarning)
+    if ours.gap(theirs) > ours.width:
+        warn(f"{where} ({theirs}) lies far beside all that the model learnt from ({ours}): what "
+             "follows place is not known there. Is it the right place, in the right CRS, with "
+             "longitudes written alike?", ExtrapolationWarning)
 
 
 def _units(ds: xr.Dataset, other: xr.Dataset, names: list[str], where: str) -> None:

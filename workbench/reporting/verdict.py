@@ -198,8 +198,10 @@ def _weighed(card: dict[str, Any]) -> list[Point]:
         return [Point(CARE, str(card["verdict"]))]
     share = card.get("recovery_coverage")           # None of cards of earlier versions
     share = 1.0 if share is None else share
-    weak = card["not_surely_worse"] or int(card.get("areas") or FEW) < FEW
-    kind = BAD if card["as_good"] or share < TOO_NARROW else CARE if weak else GOOD
+    areas = int(card.get("areas") or FEW)
+    narrow = share < TOO_NARROW and width(share, areas) == "narrow"
+    weak = card["not_surely_worse"] or areas < FEW
+    kind = BAD if card["as_good"] or narrow else CARE if weak else GOOD
     return [Point(kind, str(card["verdict"]))]
 
 

@@ -247,6 +247,7 @@ def test_without_a_truth_areas_are_merged_and_found_again(preview):
     assert done[-1][0] == done[-1][1] == len(done)
     assert found["model"].values.tolist() == ["vbagg", SPLIT, GLM, FLAT]
     evidence = of_recovery(found, "vbagg")
+    assert evidence.tested == found.sizes["area"] > 2
     at, groups = found["area_scores"].sel(score="crps_sqrt"), found["group"]
     ours, theirs = at.sel(model="vbagg"), at.sel(model=GLM)
     assert set(evidence.rivals) == {SPLIT, GLM, FLAT}
@@ -302,7 +303,7 @@ def test_a_report_says_what_the_page_says(preview, scores):
          "difference": (("model", "other", "score"), np.stack([gaps] * 3, -1)),
          "difference_error": (("model", "other", "score"), np.full((3, 3, 3), 0.1))},
         {"model": ["vbagg", SPLIT, FLAT], "other": ["vbagg", SPLIT, FLAT],
-         "score": ["crps", "deviance", "coverage_95"],
+         "score": ["crps", "deviance", "coverage_95"], "area": np.arange(100),
          "score_title": ("score", ["CRPS", "deviance", "95 %"])}, {"headline": "crps"})
     store = shown(preview, recovered=found)
     page, answer = verdict_of(store), store.answer

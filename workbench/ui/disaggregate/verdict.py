@@ -52,8 +52,7 @@ def of_scores(scores: xr.Dataset, model: str) -> Evidence:
         "CRPS", float(ours.mean()),
         {name: (float(one.mean()), clustered_error(one - ours, groups))
          for name, one in rivals.items()},
-        float(at.sel(score="coverage_95")) / 100, words.WHERE[target],
-        tested=np.unique(groups).size)
+        float(at.sel(score="coverage_95")) / 100, words.WHERE[target])
 
 
 @dataclass(frozen=True)
