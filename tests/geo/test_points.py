@@ -177,6 +177,7 @@ def test_a_check_of_points_has_no_small_areas_and_says_that_there_is_no_crs():
     assert "have no CRS" in ds.treatments
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")     # of a few steps
 def test_what_was_done_to_points_is_in_their_map(tmp_path, monkeypatch):
     monkeypatch.chdir(kit(tmp_path))
     table().assign(x=lambda t: t["x"].where(t.index > 1, 0)).to_csv("points.csv", index=False)
