@@ -105,6 +105,12 @@ def test_what_the_map_was_made_from_is_not_replaced(folder):
     assert areas.read_bytes() == before
 
 
+def test_a_zone_without_a_name_is_refused(folder):
+    zones = geopandas.read_file(folder / "zones.gpkg").assign(zone=["west", None])
+    with pytest.raises(InputError, match="id in column 'zone' is missing in 1 of 2 rows"):
+        wb.aggregate(wb.read(folder / "map.nc"), zones, id="zone")
+
+
 @pytest.mark.filterwarnings("ignore:'crs' was not provided")
 def test_unknown_options_are_named_and_a_crs_may_be_stated(folder):
     asked = ("aggregate", folder / "map.nc", "--id", "zone", "--out", folder / "z.csv", "--quiet")

@@ -9,7 +9,7 @@ import shapely
 import workbench as wb
 from tests.geo.files import CRS, height, kit, mapped, refusal
 from workbench.bagging.findings import listing
-from workbench.checks import InputError
+from workbench.checks import DataWarning, InputError
 
 
 def table(count: int = 40, **columns) -> pd.DataFrame:
@@ -197,3 +197,10 @@ def test_ids_and_labels_with_a_gap_are_refused_and_others_kept_in_full():
         bagged(frame.assign(zone=frame["zone"].where(frame.index != 3)), labels={"zone": "zone"})
     with pytest.raises(InputError, match="id in column 'site' is missing in 1 of 40 rows"):
         bagged(frame.assign(site=frame["site"].where(frame.index != 3)), id="site")
+
+
+def test_rows_that_are_the_same_are_pointed_out():
+    frame = table()
+    with pytest.warns(DataWarning, match=r"2 rows of .* are the same as another in every column"):
+        ds = bagged(pd.concat([frame, frame.iloc[[3, 5]]], ignore_index=True))
+    assert ds.sizes["bag"] == 42

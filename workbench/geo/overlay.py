@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from workbench.checks import package, require
 from workbench.geo.areas import read_polygons
-from workbench.geo.attributes import require_column
+from workbench.geo.attributes import require_column, texts
 from workbench.geo.coverage import ROUNDING, coverage_fractions
 from workbench.geo.maps import to_raster
 from workbench.geo.treatments import Record
@@ -46,7 +46,7 @@ def zones_of(ds: xr.Dataset, polygons: object, id: str | None = None, crs: str |
             "it; make it from polygons or rasters that have one")
     if id is not None:
         require_column(zones, id, "id")
-        zones = zones.set_index(zones[id])
+        zones = zones.set_index(texts(zones[id], f"id in column {id!r}", zones.index))
     zones.index = zones.index.map(str)
     twice = zones.index[zones.index.duplicated()].unique().tolist()
     require(not twice, f"polygons must have different names, but these repeat: {twice[:5]}; give "

@@ -9,7 +9,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import assemble, looked_at
-from workbench.bagging.findings import WARNING, counted
+from workbench.bagging.findings import WARNING, counted, suspicious
 from workbench.bagging.tables import numbers_of, require_columns
 from workbench.checks import InputError, choose, option, package, require
 from workbench.geo.areas import usable_values
@@ -119,6 +119,11 @@ def bag_points(
     options, record = treatments_from(treatments), Record()
     choose("kind", kind, schema.KINDS)
     frame, x, y, crs, named = points_table(points, x, y, points_crs, encoding, layer)
+    if again := int(frame.duplicated().sum()):
+        record.suspect(suspicious(
+            "duplicate-row", f"{again} rows of {named} are the same as another in every column "
+            f"(first: row {frame.index[frame.duplicated()][0]})", "remove them, unless each is a "
+            "measurement of its own", [named], again, "they count twice", joint="; "))
     wanted = [value, *(c for c in (weight, trials, id) if c), *(labels or {}).values()]
     require_columns(frame, wanted, named)
     frame = numbers_of(frame, [x, y, *([weight] if weight else [])], named)

@@ -13,8 +13,9 @@ from workbench.bagging import bag_values
 from workbench.bagging.findings import NOTE, WARNING, Finding
 from workbench.bagging.tables import read_table
 from workbench.bagging.warping import on_own_grid, reprojected
-from workbench.checks import choose, option, package, require
+from workbench.checks import InputError, choose, option, package, require
 from workbench.geo.grids import MOST_CELLS
+from workbench.geo.ids import as_text
 from workbench.geo.points import POINT
 
 SMALL = 2.0                 # pixels below which an area has no inside
@@ -117,7 +118,8 @@ def parents(ds: xr.Dataset, parent: str, given: object) -> list[Finding]:
               and name not in schema.GEOMETRY]
     of = ds[choose("parent_label", parent, labels)].values.astype(str)
     names, member = np.unique(of, return_inverse=True)
-    known, way = _published(given), schema.aggregation(ds)
+    known = _published(given, str(ds["value"].attrs.get("long_name", "")))
+    way = schema.aggregation(ds)
     weight = np.bincount(ds["membership"].values, ds["weight"].values, ds.sizes[schema.BAG])
     sums = dict(zip(names.tolist(), bag_values(
         ds["value"].values.astype(float), weight, member, names.size, way), strict=True))
@@ -183,19 +185,37 @@ def _ids(ds: xr.Dataset, which: np.ndarray) -> tuple[str, ...]:
     return tuple(ds[schema.BAG].values[which].astype(str).tolist())
 
 
-def _published(given: object) -> dict[str, float]:
-    """Values by id of whatever they were given as."""
+def _published(given: object, value: str) -> dict[str, float]:
+    """Values by id of whatever they were given as; those that are missing are not published."""
     if isinstance(given, str | Path):
         path = Path(given)
         given = read_table(path, text=read_table(path).columns[:1])     # ids keep their zeros
     if hasattr(given, "columns"):
-        numeric = [name for name in given.columns[1:] if given[name].dtype.kind in "iuf"]
-        require(bool(numeric), "the table of parents needs their ids in its first column and their "
-                f"values in another one; it has {list(given.columns)}")
-        given = dict(zip(given.iloc[:, 0], given[numeric[0]], strict=True))
+        given = _by_id(given, value)
     require(isinstance(given, Mapping) or hasattr(given, "items"),
             "parents are a mapping of id to value, or a table with ids in its first column")
-    return {str(name): float(value) for name, value in dict(given).items()}
+    known = {as_text(name): float(number) for name, number in given.items()}
+    known = {name: number for name, number in known.items() if not np.isnan(number)}
+    require(bool(known), "no parent has a value")
+    return known
+
+
+def _by_id(table, value: str):
+    """The column of a table that has the parents' values, by id: as the areas' is called."""
+    columns = [str(name) for name in table.columns[1:]]
+    numeric = [name for name in columns if table[name].dtype.kind in "iuf"]
+    if value in columns and value not in numeric:
+        raise InputError(f"column {value!r} of the table of parents does not hold numbers (first: "
+                         f"{table[value].iloc[0]!r}); write them without marks of thousands")
+    require(bool(numeric), "the table of parents needs their ids in its first column and their "
+            f"values, as numbers, in another one; it has {list(table.columns)}")
+    require(value in numeric or len(numeric) == 1, f"the table of parents has several columns of "
+            f"numbers, {', '.join(numeric)}; call that of the values {value!r}, as the areas' is")
+    ids = table.iloc[:, 0]
+    twice = ids[ids.duplicated()].unique().tolist()
+    require(not twice, f"{len(twice)} parents have several rows (first: {twice[:3]}); add them up, "
+            "one row for each")
+    return table.set_index(table.columns[0])[value if value in numeric else numeric[0]]
 
 
 def _projection(ds: xr.Dataset) -> str:
