@@ -9,6 +9,7 @@ from tests.geo.files import areas, grid, height, kit, mapped, people, workbench
 from workbench.bagging import contiguous_groups
 from workbench.checks import InputError
 from workbench.evaluation import groupings
+from workbench.geo.period_numbers import time_of
 from workbench.labelled.candidates import EFFORTS, OVER_TIME, candidates_for
 from workbench.preflight.check import looked_over
 
@@ -257,3 +258,42 @@ def test_a_check_counts_areas_and_periods():
     assert rows.loc["individuals", "read"] == rows.loc["individuals", "kept"]
     assert np.isnan(rows.loc["weight", "left out"])
     assert not any("merged" in finding.what for finding in found.findings)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_a_raster_is_mapped_at_a_period(tmp_path, monkeypatch):
+    """Also between the periods of the data; pixels are those of the bagged ones."""
+    monkeypatch.chdir(kit(tmp_path))
+    fit = wb.VBAgg(kernel="space-time", inducing=12, max_steps=3).fit(bagged())
+    raster = wb.open_rasters({"height": "height.tif"})
+    with pytest.raises(InputError, match="learns over time: say which period to map with per"):
+        fit.map_over(raster)
+    own = wb.at_period(fit.to_dataset(fit.data), 2020)
+    cells = own["row"].values, own["column"].values
+    at = {year: fit.map_over(raster, period=year)["latent_mean"].values[cells]
+          for year in (2019, "2020", 2020.5)}
+    np.testing.assert_allclose(at["2020"], own["latent_mean"], rtol=1e-9)
+    assert not np.allclose(at[2019], at["2020"]) and not np.allclose(at[2020.5], at["2020"])
+    with pytest.raises(InputError, match=r"period 'May' is not written as those of the data \("):
+        fit.map_over(raster, period="May")
+    with pytest.raises(InputError, match="has a variable 'time', and a period is given, too"):
+        fit.map_over(raster.assign(time=raster["height"]), period=2020)
+    flat = wb.VBAgg(kernel="linear", max_steps=3).fit(wb.bag_polygons(
+        areas(cases=5.0), [height()], people(), "cases", id="code"))
+    with pytest.raises(InputError, match="has not learnt over time"):
+        flat.map_over(raster, period=2020)
+    fit.save("fit.wbfit")
+    done = workbench("predict", "fit.wbfit", "--rasters", "height.tif", "--period", "2020", "--out",
+                     "map.tif", "--quiet")
+    assert done.exit_code == 0, (done.output, done.exception)
+    alone = workbench("predict", "fit.wbfit", "--period", "2020", "--out", "map.nc")
+    assert alone.exit_code == 2 and "period are of rasters" in alone.output
+
+
+def test_periods_that_are_dates_are_asked_as_dates():
+    frame = table().assign(year=lambda t: t["year"].astype(str) + "-07")
+    ds = bagged(frame)
+    assert time_of(ds, "2020-07") == pytest.approx(2020.5, abs=0.01)
+    assert time_of(ds, "2020-10") == pytest.approx(2020.75, abs=0.01)
+    with pytest.raises(InputError, match="is not written as those of the data"):
+        time_of(ds, "202010")

@@ -14,20 +14,18 @@ from workbench import schema
 from workbench.bagging import assemble, looked_at
 from workbench.bagging.findings import counted, part
 from workbench.bagging.tables import as_numbers, numbers_of, require_columns
-from workbench.checks import DataWarning, InputError, choose, option, require, without_warnings
+from workbench.checks import DataWarning, choose, option, require, without_warnings
 from workbench.geo.areas import usable_values
 from workbench.geo.attributes import hint_of
 from workbench.geo.joining import TABLE, table_name, table_with_ids
+from workbench.geo.period_numbers import TIME, as_text, on_a_line
 from workbench.geo.period_weights import changes, mean_weight, weighed, weights_by_period
 from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
 from workbench.geo.totals import survey_errors
 from workbench.geo.treatments import treatments_from
 
-TIME, HOLE, _AT = "time", "{time}", "@"
+HOLE, _AT = "{time}", "@"
 AREA, PERIOD = "area", "period"             # labels of the bags, and of the individuals
-#: Dates without dashes, which are numbers, too.
-_JOINED = {"%Y%m": r"(1[6-9]|2[01])\d\d(0[1-9]|1[0-2])",
-           "%Y%m%d": r"(1[6-9]|2[01])\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"}
 _MOST = 30_000_000                          # individuals, times periods
 _OF_VALUES = ("totals", "join", "time", "trials", "standard_error", "value", "kind", "aggregation",
               "value_units", "encoding", "covariates", "weight", "treatments", "record")
@@ -129,7 +127,7 @@ def _table(given: dict[str, Any], name: str
     frame, _ = table_with_ids(given["totals"], given["join"], given["encoding"], given["record"])
     columns = [given[c] for c in ("time", "value", "trials", "standard_error") if given[c]]
     require_columns(frame, columns, name)
-    frame = frame.assign(**{PERIOD + _AT: [_text(p) for p in frame[given["time"]]]})
+    frame = frame.assign(**{PERIOD + _AT: [as_text(p) for p in frame[given["time"]]]})
     periods, at, unit = _periods(frame, given["time"], name)
     bags = frame[given["join"]] + " " + frame[PERIOD + _AT]
     twice = bags[bags.duplicated()].unique()
@@ -206,33 +204,12 @@ def _periods(frame: pd.DataFrame, column: str, name: str) -> tuple[list[str], li
     absent = frame[column].isna()
     require(not absent.any(), f"{int(absent.sum())} rows of {name} have no period in column "
             f"{column!r}; fill or remove them")
-    numbers, unit = as_numbers(frame[column]), "1"
-    text = frame[PERIOD + _AT].astype(str)
-    joined = next((form for form, written in _JOINED.items() if text.str.fullmatch(written).all()),
-                  None)      # as numbers December and January would lie 89 apart
-    if np.isnan(numbers).any() or joined:
-        try:
-            dates = pd.to_datetime(text if joined else frame[column].astype(str),
-                                   format=joined or "ISO8601")
-        except (ValueError, TypeError) as error:
-            raise InputError(f"periods in column {column!r} of {name} are neither numbers nor "
-                             f"dates (first: {frame[column].iloc[0]!r}); write years, or dates as "
-                             "2023-07 or 2023-07-15") from error
-        numbers = (dates.dt.year + (dates.dt.day_of_year - 1) / 365.25).to_numpy(float)
-        unit = "year"
-    elif ((numbers > 1000) & (numbers < 3000)).all():
-        unit = "year"
+    numbers, unit = on_a_line(frame[column], f"periods in column {column!r} of {name}")
     table = pd.Series(numbers, index=frame[PERIOD + _AT])
     table = table[~table.index.duplicated()].sort_values()
     require(len(table) > 1, f"column {column!r} of {name} has one period, {table.index[0]}; leave "
             + option("time") + " out")
     return list(table.index), table.tolist(), unit
-
-
-def _text(period: object) -> str:
-    if isinstance(period, float) and period.is_integer():
-        return str(int(period))
-    return str(period.date()) if isinstance(period, pd.Timestamp) else str(period).strip()
 
 
 def _numbers(frame: pd.DataFrame, value: str, name: str) -> np.ndarray:
@@ -267,10 +244,10 @@ def at_period(ds: xr.Dataset, period: object) -> xr.Dataset:
     require("individual_period" in ds.coords, "the dataset has no periods; bag polygons with "
             + option("time"))
     of = ds["individual_period"].values
-    chosen = of == choose("period", _text(period), [str(p) for p in dict.fromkeys(of)])
+    chosen = of == choose("period", as_text(period), [str(p) for p in dict.fromkeys(of)])
     out = ds.isel(individual=chosen).drop_vars("individual_period")
     if PERIOD in ds.coords:
-        bags = np.flatnonzero(ds[PERIOD].values == _text(period))
+        bags = np.flatnonzero(ds[PERIOD].values == as_text(period))
         out = out.isel(bag=bags)
         new = np.full(ds.sizes[schema.BAG], -1)
         new[bags] = np.arange(bags.size)

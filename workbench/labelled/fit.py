@@ -226,7 +226,8 @@ class Fit(Regional):
 
     def map_over(self, raster: xr.Dataset | xr.DataArray, quantiles=(0.05, 0.5, 0.95),
                  threshold: float | Sequence[float] | None = None, *, weight: str | None = None,
-                 chunks: int | Mapping[str, int] | None = None) -> xr.Dataset:
+                 chunks: int | Mapping[str, int] | None = None,
+                 period: str | float | None = None) -> xr.Dataset:
         """The map of a raster that may be larger than memory, lazily and block by block.
 
         Nothing is read or predicted until the map is computed or written; memory is then bounded
@@ -247,6 +248,9 @@ class Fit(Regional):
             Variable of the raster with the weight of each pixel, for ``expected_count``.
         chunks : int or mapping, optional
             Pixels along the side of a block; default: the raster's own, else 1,024.
+        period : str or number, optional
+            Of a fit over time, the period to map, written as in its data; one may be between or
+            after these. Not needed where the raster has a variable ``time``.
 
         Returns
         -------
@@ -274,7 +278,7 @@ class Fit(Regional):
         """
         from workbench.labelled.large_maps import lazy_map  # here: Dask is an extra
 
-        return lazy_map(self, raster, quantiles, threshold, weight, chunks)
+        return lazy_map(self, raster, quantiles, threshold, weight, chunks, period)
 
     def _individuals(self, predictive, data: Converted, units, long_name, distribution="posterior",
                      joint=None) -> LabelledPredictive:

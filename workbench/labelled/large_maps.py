@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from workbench.checks import package, require
+from workbench.checks import InputError, option, package, require
 from workbench.labelled.places import same_crs
 from workbench.labelled.predictive import DISTRIBUTIONS
 from workbench.labelled.raster_blocks import Asked, Shared, block, example, fingerprint
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 def lazy_map(fit: Fit, raster: xr.Dataset | xr.DataArray, quantiles: Sequence[float],
              threshold: float | Sequence[float] | None, weight: str | None,
-             chunks: int | Mapping[str, int] | None) -> xr.Dataset:
+             chunks: int | Mapping[str, int] | None, period: str | float | None = None
+             ) -> xr.Dataset:
     """The map of a raster in blocks, see `Fit.map_over`.
 
     Parameters
     ----------
     fit : Fit
         Of one source, without mediators.
-    raster, quantiles, threshold, weight, chunks
+    raster, quantiles, threshold, weight, chunks, period
         As of `Fit.map_over`.
 
     Returns
@@ -43,7 +44,7 @@ def lazy_map(fit: Fit, raster: xr.Dataset | xr.DataArray, quantiles: Sequence[fl
     package("rioxarray", extra="geo")
     from workbench.geo.lazy_rasters import even, upright
 
-    raster = upright(_by_name(raster))
+    raster = with_period(fit.data, upright(_by_name(raster)), period)
     asked = _asked(fit, raster, quantiles, threshold)
     _check_crs(fit, raster)
     named = [*asked.covariates, *([weight] if weight else [])]
@@ -78,6 +79,44 @@ def lazy_map(fit: Fit, raster: xr.Dataset | xr.DataArray, quantiles: Sequence[fl
     crs = raster.rio.crs
     said = {**fit.provenance(), "distribution": DISTRIBUTIONS[False]}
     return (out.rio.write_crs(crs) if crs else out).assign_attrs(said)
+
+
+def with_period(trained: xr.Dataset, raster: xr.Dataset, period: str | float | None) -> xr.Dataset:
+    """A raster with the variable ``time`` at one period, where a model learnt over time.
+
+    Parameters
+    ----------
+    trained : xr.Dataset
+        What the model learnt from.
+    raster : xr.Dataset
+        Of variables (y, x).
+    period : str or number, optional
+        As of `Fit.map_over`.
+
+    Returns
+    -------
+    xr.Dataset
+        As it is if no period is given and none is needed.
+
+    Raises
+    ------
+    InputError
+        If a period is needed and not given, or given and not needed.
+    """
+    from workbench.geo.period_numbers import TIME, time_of
+
+    if period is None:
+        if "individual_period" in trained.coords and TIME not in raster:
+            last = str(trained["individual_period"].values[-1])
+            raise InputError("the model learns over time: say which period to map with "
+                             + option("period", last))
+        return raster
+    at = time_of(trained, period)
+    require(TIME not in raster, f"the raster has a variable {TIME!r}, and a period is given, too; "
+            "leave one out")
+    require(bool(raster.data_vars), "the raster has no variable that says which pixels there are")
+    first = next(iter(raster.data_vars.values()))
+    return raster.assign({TIME: first.where(first.isnull(), at).drop_attrs()})
 
 
 def _by_name(raster: xr.Dataset | xr.DataArray) -> xr.Dataset:

@@ -123,6 +123,8 @@ class PredictSpec(BaseSpec):
         Mark of missing pixels that the rasters do not declare.
     chunks : int
         Pixels along the side of the blocks that rasters are mapped in.
+    period : str, optional
+        Period that rasters are mapped at, of fits over time, such as 2021.
     task : str, optional
         Quantity to map, of fits to several sources.
     area_effect : bool
@@ -147,7 +149,7 @@ class PredictSpec(BaseSpec):
 
     command: ClassVar[str] = "predict"
     later: ClassVar[Mapping[str, Any]] = {"at_options": Settings(), "rasters": (), "weight": None,
-                                          "nodata": None, "chunks": 1024}
+                                          "nodata": None, "chunks": 1024, "period": None}
 
     fit: str
     at: str | None = None
@@ -156,6 +158,7 @@ class PredictSpec(BaseSpec):
     weight: str | None = None
     nodata: float | None = None
     chunks: int = 1024
+    period: str | None = None
     task: str | None = None
     area_effect: bool = True
     rescale_to_totals: bool = False
@@ -176,9 +179,10 @@ class PredictSpec(BaseSpec):
 def check_rasters(spec: PredictSpec) -> None:
     """Refuse what a map of rasters in blocks has none of, and its options without rasters."""
     if not spec.rasters:
-        given = [name for name in ("weight", "nodata") if getattr(spec, name) is not None]
-        require(not given and spec.chunks == PredictSpec.chunks, "weight, nodata and chunks are of "
-                "rasters; name these with " + option("rasters", ("FILE",)))
+        given = [name for name in ("weight", "nodata", "period")
+                 if getattr(spec, name) is not None]
+        require(not given and spec.chunks == PredictSpec.chunks, "weight, nodata, chunks and "
+                "period are of rasters; name these with " + option("rasters", ("FILE",)))
         return
     for name in ("at", "task", "rescale_to_totals", "information", "components", "draws"):
         value = getattr(spec, name)

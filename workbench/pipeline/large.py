@@ -8,6 +8,7 @@ import xarray as xr
 
 from workbench import geo
 from workbench.checks import InputError, require
+from workbench.labelled.large_maps import with_period
 from workbench.pipeline.base import existing
 from workbench.pipeline.raster_sample import looked_at
 from workbench.pipeline.spec import PredictSpec
@@ -66,7 +67,8 @@ def in_blocks(fit, spec: PredictSpec) -> xr.Dataset:
     """
     require(hasattr(fit, "map_over"), f"{fit.model.name} learns from several sources, and has no "
             "one set of covariates that rasters could be; give a bagged .nc with --at")
-    rasters, weight = rasters_of(spec), WEIGHT if spec.weight else None
+    rasters = with_period(fit.data, rasters_of(spec), spec.period)
+    weight = WEIGHT if spec.weight else None
     maps = fit.map_over(rasters, spec.quantiles, spec.threshold, weight=weight)
     return maps.assign_attrs(extrapolates=looked_at(fit.data, rasters, weight,
                                                      fit.covariates_used))

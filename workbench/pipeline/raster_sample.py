@@ -9,6 +9,7 @@ import xarray as xr
 
 from workbench.checks import DataWarning, InputError, option, warn
 from workbench.geo.marks import undeclared_mark
+from workbench.geo.period_numbers import TIME
 from workbench.pipeline.transfer import look_apart, look_beyond
 
 _BLOCKS, _PIXELS = 12, 1 << 15      # at most; of each block
@@ -50,8 +51,8 @@ def looked_at(trained: xr.Dataset, rasters: xr.Dataset, weight: str | None, foll
     """
     names = [str(name) for name in trained["covariate"].values]     # all have to be there
     others = [str(name) for name in rasters.data_vars if name not in (*names, weight)]
-    # Of a fit by place alone one raster says which pixels there are.
-    if spare := others if names or weight else others[1:]:
+    # Of a fit by place alone, or by place and time, one raster says which pixels there are.
+    if spare := others if {*names} - {TIME} or weight else others[1:]:
         warn(f"the model does not use {', '.join(spare)}; it learns from "
              f"{', '.join(names) or 'place alone'}", DataWarning)
     look_apart(trained, *(rasters[axis].values for axis in "xy"), _RASTER)
