@@ -204,3 +204,14 @@ def test_rows_that_are_the_same_are_pointed_out():
     with pytest.warns(DataWarning, match=r"2 rows of .* are the same as another in every column"):
         ds = bagged(pd.concat([frame, frame.iloc[[3, 5]]], ignore_index=True))
     assert ds.sizes["bag"] == 42
+
+
+def test_points_without_exposure_are_refused_or_dropped():
+    frame = table(people=[0.0, *[10.0] * 39])
+    options = dict(value="positive", kind="count", weight="people", id="site")
+    with pytest.raises(InputError, match=r"1 points have zero weight \(first: 's0'\); pass"):
+        bagged(frame, **options)
+    ds = bagged(frame, **options, zero_weight="drop")
+    assert ds.sizes["bag"] == 39 and "zero weight were dropped" in ds.attrs["treatments"]
+    with pytest.raises(InputError, match="1 weights are negative or missing .*'s0' with -10"):
+        bagged(frame.assign(people=[-10.0, *[10.0] * 39]), **options)

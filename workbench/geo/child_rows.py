@@ -1,4 +1,4 @@
-"""Rows of small polygons that can be used: of positive weight, with all covariates."""
+"""Rows of small polygons or points that can be used: of positive weight, with all covariates."""
 
 from __future__ import annotations
 
@@ -11,42 +11,45 @@ from workbench.geo.globe import centroids
 from workbench.geo.treatments import CleaningOptions, Record, must_stop
 
 
-def positive_rows(fine, weight: str, options: CleaningOptions, record: Record) -> np.ndarray:
-    """Which small polygons have a positive weight.
+def positive_rows(weights: np.ndarray, ids, options: CleaningOptions, record: Record,
+                  what: str = "polygons") -> np.ndarray:
+    """Which small polygons, or points, have a positive weight.
 
     Parameters
     ----------
-    fine : geopandas.GeoDataFrame
-        By id.
-    weight : str
-        Their column.
+    weights : array (row,)
+        Of each; NaN where missing.
+    ids : array-like (row,)
+        Their names.
     options : CleaningOptions
         ``zero_weight`` applies.
     record : Record
         Receives what is left out.
+    what : str
+        What messages call them.
 
     Returns
     -------
-    bool array (individual,)
+    bool array (row,)
 
     Raises
     ------
     InputError
         If weights are negative or missing, or zero where that is not allowed.
     """
-    weights = numeric_column(fine, weight, "weight")
+    ids = np.asarray(ids)
     bad = ~(weights >= 0)
     if bad.any():
         refuse(f"{int(bad.sum())} weights are negative or missing (first: "
-               f"{fine.index[bad][0]!r} with {weights[bad][0]:g})",
-               "correct them or remove these polygons", code="weight-negative",
-               where=fine.index[bad], count=int(bad.sum()))
+               f"{str(ids[bad][0])!r} with {weights[bad][0]:g})",
+               f"correct them or remove these {what}", code="weight-negative",
+               where=ids[bad], count=int(bad.sum()))
     zero = weights == 0
     if zero.any():
-        about = {"code": "weight-zero", "where": fine.index[zero], "count": int(zero.sum())}
+        about = {"code": "weight-zero", "where": ids[zero], "count": int(zero.sum())}
         if options.zero_weight != "drop":
-            refuse(f"{int(zero.sum())} polygons have zero weight (first: "
-                   f"{fine.index[zero][0]!r})",
+            refuse(f"{int(zero.sum())} {what} have zero weight (first: "
+                   f"{str(ids[zero][0])!r})",
                    f"pass {option('zero_weight', 'drop')} to leave them out", **about)
         else:
             record.note(f"{int(zero.sum())} individuals of zero weight were dropped", **about)
@@ -59,10 +62,14 @@ def complete_rows(fine, covariates: list[str], options: CleaningOptions, record:
 
     Parameters
     ----------
-    fine, options, record
-        As of `positive_rows`; ``missing`` applies.
+    fine : geopandas.GeoDataFrame
+        By id.
     covariates : list of str
         Columns.
+    options : CleaningOptions
+        ``missing`` applies.
+    record : Record
+        Receives what is left out or filled.
 
     Returns
     -------

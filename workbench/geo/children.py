@@ -12,7 +12,7 @@ from workbench.bagging import assemble, bag_values, looked_at
 from workbench.bagging.findings import counted, refuse
 from workbench.checks import choose
 from workbench.geo.areas import read_areas, value_column
-from workbench.geo.attributes import label_columns, numbers_in, require_column
+from workbench.geo.attributes import label_columns, numbers_in, numeric_column, require_column
 from workbench.geo.child_rows import complete_rows, positive_rows
 from workbench.geo.globe import centroids, note_wide
 from workbench.geo.ids import as_text
@@ -165,7 +165,7 @@ def bag_children(
             record.note(f"the small polygons that were dropped have {weight!r} adding up to "
                         f"{lost:,.6g}")
         fine, observed = fine[kept], observed[kept]
-    positive = positive_rows(fine, weight, options, record)
+    positive = positive_rows(numeric_column(fine, weight, "weight"), fine.index, options, record)
     fine = fine[positive]
     matrix, complete = complete_rows(fine, list(covariates), options, record)
     fine, matrix = fine[complete], matrix[complete]

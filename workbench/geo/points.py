@@ -15,6 +15,7 @@ from workbench.checks import InputError, choose, option, package, require
 from workbench.geo.areas import usable_values
 from workbench.geo.attributes import texts
 from workbench.geo.centres import place
+from workbench.geo.child_rows import positive_rows
 from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.derived import with_derived, with_distances
 from workbench.geo.pixels import pixel_covariates
@@ -140,7 +141,8 @@ def bag_points(
                             crs=raster_crs, nodata=nodata, marks=options.marks, variable=variable)
     east, north, crs = _located(frame[x].to_numpy(), frame[y].to_numpy(), crs, layers, named,
                                 record)
-    exposure = frame[weight].to_numpy() if weight else np.ones(len(frame))
+    exposure = frame[weight].to_numpy(float) if weight else np.ones(len(frame))
+    kept &= positive_rows(exposure, names, options, record, "points")
     matrix, columns = np.zeros((len(frame), 0)), []
     if layers:
         cell, on = _cells(east, north, next(iter(layers.values())))
