@@ -6,6 +6,7 @@ import geopandas as gpd
 import numpy as np
 import pytest
 import shapely
+import xarray as xr
 
 from tests.geo.test_polygons import bagged, raster
 from workbench.bagging.findings import listing
@@ -142,3 +143,19 @@ def test_areas_and_rasters_wholly_apart_are_a_turn_apart_or_elsewhere(west, east
         with pytest.raises(InputError):
             bagged(areas, grid, (0 * grid + 1).rename("people"))
     assert ("another-turn" if "360" in said else "apart") in [one.code for one in found]
+
+
+@pytest.mark.parametrize(("east", "said"), [
+    (360.0, "its longitudes run from 0 to 360, the weight's from -180 to 180: take 360 off those"),
+    (-360.0, "the weight's longitudes run from 0 to 360, its own from -180 to 180"),
+    (90.0, "it does not overlap the weight")])
+def test_a_covariate_of_another_turn_is_no_other_place(east, said):
+    from workbench.geo.resampling import _safe
+
+    def raster(west):
+        return xr.DataArray(np.arange(30.0).reshape(5, 6) / 7, {
+            "y": 50.0 - np.arange(5), "x": west + np.arange(6)}, ("y", "x")).rio.write_crs(4326)
+
+    start = -100.0 if east > 0 else 260.0
+    with pytest.raises(InputError, match=said):
+        _safe("rain", raster(start + east), raster(start))

@@ -91,6 +91,31 @@ def a_turn_apart(areas, grid: xr.DataArray) -> str:
     return ""
 
 
+def rasters_a_turn_apart(layer: xr.DataArray, grid: xr.DataArray) -> str:
+    """What to do where two rasters meet only after a turn of 360 degrees; empty if never.
+
+    Parameters
+    ----------
+    layer, grid : xr.DataArray
+        Of one CRS, a covariate and the weight, which do not meet.
+
+    Returns
+    -------
+    str
+    """
+    if not grid.rio.crs.is_geographic:
+        return ""
+    (west, south, east, north), (left, low, right, top) = layer.rio.bounds(), grid.rio.bounds()
+    across = south < top and north > low
+    if across and west - TURN < right and east - TURN > left:
+        return ("its longitudes run from 0 to 360, the weight's from -180 to 180: take 360 off "
+                f"those above 180, by {_RASTER}")
+    if across and west + TURN < right and east + TURN > left:
+        return ("the weight's longitudes run from 0 to 360, its own from -180 to 180: take 360 off "
+                f"the weight's above 180, by {_RASTER}")
+    return ""
+
+
 def note_wide(areas, what: str, told: str, effect: str, record: Record) -> None:
     """Report edges across a whole map, which mostly are of shapes over the antimeridian.
 

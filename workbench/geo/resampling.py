@@ -15,6 +15,7 @@ from workbench.bagging.findings import refuse
 from workbench.bagging.odd_covariates import class_coded
 from workbench.checks import choose, option, package
 from workbench.checks.figures import figure
+from workbench.geo.globe import rasters_a_turn_apart
 from workbench.geo.pixels import covers_none
 from workbench.geo.rasters import same_grid
 from workbench.geo.treatments import CleaningOptions, Record
@@ -159,10 +160,12 @@ def _safe(name: str, layer: xr.DataArray, grid: xr.DataArray) -> tuple[str, str]
     a, b = layer.rio.bounds(), grid.rio.bounds()
     if not (a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]):
         w, s, e, n, west, south, east, north = (figure(end, 6) for end in (*a, *b))
-        refuse(covers_none(name), f"it does not overlap the weight: x {w} to {e}, y {s} to {n}, "
-               f"the weight x {west} to {east}, y {south} to {north}; remove the file, or replace "
-               "it by one of the same place", code="covers-none", where=[name],
-               count=int(layer.size))
+        turn = rasters_a_turn_apart(layer, grid)
+        refuse(covers_none(name), turn or (
+            f"it does not overlap the weight: x {w} to {e}, y {s} to {n}, the weight x {west} to "
+            f"{east}, y {south} to {north}; remove the file, or replace it by one of the same "
+            "place"), code="another-turn" if turn else "covers-none", where=[name],
+            count=int(layer.size))
         return "nearest", ""
     if class_coded(layer.values[np.isfinite(layer.values)]):
         _refuse(name, layer, grid, ", and its whole numbers of few kinds look like codes of "
