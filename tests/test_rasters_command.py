@@ -212,3 +212,13 @@ def test_place_alone_needs_one_raster(strips):
         assert looked(place, grids(any=HEIGHT)) == ""
     with pytest.warns(DataWarning, match="does not use other; it learns from place alone"):
         looked(place, grids(any=HEIGHT, other=HEIGHT))
+
+
+def test_rasters_stored_in_either_direction_are_read_together(tmp_path):
+    grid = {"y": np.arange(SHAPE[0])[::-1] + 0.5, "x": np.arange(SHAPE[1]) + 0.5}
+    north = xr.DataArray(HEIGHT, grid, name="north").rio.write_crs("EPSG:3035")
+    north.rio.to_raster(tmp_path / "north.tif")
+    north.isel(y=slice(None, None, -1)).rename("south").to_netcdf(tmp_path / "south.nc")
+    ds = wb.open_rasters([tmp_path / "north.tif", tmp_path / "south.nc"], chunks=16)
+    assert sum(ds.chunksizes["y"]) == SHAPE[0]
+    np.testing.assert_array_equal(ds["north"].values, ds["south"].values)

@@ -74,6 +74,15 @@ def test_what_lies_beyond_is_told(folder):
     np.testing.assert_allclose(maps["extrapolation"], gap.max(1), atol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore:.*cannot test what the map says there",
+                            "ignore:.*of the .* parameter are infinite")
+def test_a_place_far_beside_all_areas_is_pointed_out(folder, tmp_path):
+    south = wb.read(folder / "south.nc")
+    wb.write(south.assign_coords(x=south["x"] + 1e4), folder / "beside.nc")
+    with pytest.warns(ExtrapolationWarning, match=r"beside.nc \(x 1.*lies far beside all that the"):
+        run(spec(folder, "beside.nc"))
+
+
 def test_another_world_is_refused(folder):
     far = wb.read(folder / "far.nc")
     name = str(far["covariate"].values[1])

@@ -286,6 +286,7 @@ def test_a_raster_is_mapped_at_a_period(tmp_path, monkeypatch):
     done = workbench("predict", "fit.wbfit", "--rasters", "height.tif", "--period", "2020", "--out",
                      "map.tif", "--quiet")
     assert done.exit_code == 0, (done.output, done.exception)
+    assert "pixels lie beyond what the areas span in some covariate" in done.output
     alone = workbench("predict", "fit.wbfit", "--period", "2020", "--out", "map.nc")
     assert alone.exit_code == 2 and "period are of rasters" in alone.output
 

@@ -67,3 +67,12 @@ def test_sources_of_two_places_are_pointed_out():
     with pytest.warns(DataWarning, match="source 'metres' .* in one unit"), \
             pytest.warns(DataWarning, match="source 'km'"):
         warn_of_distance({"km": source(0), "metres": source(0, 1000)})
+
+
+@pytest.mark.filterwarnings(
+    "ignore::workbench.checks.FitWarning", "ignore::workbench.checks.ConvergenceWarning")
+def test_a_fit_to_sources_of_two_places_warns(ds):
+    far = ds.assign_coords(x=ds["x"] + 1e4)
+    with pytest.warns(DataWarning, match="source 'a' .* lies far beside all others"), \
+            pytest.warns(DataWarning, match="source 'b'"):
+        wb.MRVBAgg(inducing=8, max_steps=1).fit({"a": ds, "b": far})

@@ -75,7 +75,9 @@ def open_rasters(rasters: str | Path | Sequence[str | Path] | Mapping[str, str |
                 f"bring it to the same pixels first: {gdalwarp('-te ... -ts ...')}")
     # Coordinates that agree to a fraction of a pixel are those of the first.
     same = {axis: grid[axis] for axis in ("y", "x")}
-    ds = xr.Dataset({name: band.assign_coords(same) for name, band in found.items()})
+    # One that is stored from south to north has its short blocks at the other end.
+    ds = xr.Dataset({name: band.assign_coords(same) for name, band in found.items()}
+                    ).unify_chunks()
     return ds.rio.write_crs(grid.rio.crs) if grid.rio.crs else ds
 
 
