@@ -275,3 +275,16 @@ def test_time_and_memory_are_told_before_the_fit(capsys):
     assert cost_told(pipeline.model_of(Spec("x", model="cmp")), ds) == ""
     alone = pipeline.model_of(Spec("x", model="auto", options={"workers": 3}), workers=1)
     assert alone.options.workers == 1
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"value": ["cases"]}, r"expected a name for value, got \['cases'\]"),
+    ({"value": "cases", "id": {"a": 1}}, "expected a name for id, got"),
+    ({"value": "cases", "covariates": 3}, "names of rasters or columns for covariates, got 3"),
+    ({"value": "cases", "covariates": ["a.tif", 3]}, r"covariates, got \['a.tif', 3\]"),
+    ({"value": "cases", "nodata": "abc"}, "expected numbers for nodata, got 'abc'")])
+def test_a_spec_of_other_types_is_refused_by_name(options, said):
+    from workbench.pipeline.own_files import bag_files
+
+    with pytest.raises(InputError, match=said):
+        bag_files("polygons", {"polygons": "areas.gpkg"} | options, None)

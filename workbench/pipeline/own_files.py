@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from workbench.pipeline import flags
 from workbench.pipeline.base import existing
 
 POLYGONS, CHILDREN, POINTS = "polygons", "children", "points"
+_NAMES = {"value", "trials", "standard_error", "population", "id", "name", "time", "join", "parent",
+          "parent_id"}
 _OF_TABLES = ("time", "encoding")       # which another region has none of
 IN_PARTS = "in_parts"
 _IN_PARTS = flags.Flag(IN_PARTS, (int, type(None)), None, "Keep at most so many clusters of the "
@@ -120,6 +122,7 @@ def bag_files(kind: str, options: dict, level: str | None) -> xr.Dataset:
             "dataset_options (covariates and weight may be left out)")
     if isinstance(options.get("covariates"), str):
         options["covariates"] = [options["covariates"]]
+    _check_types(options)
     if not is_listing():                # which says what else is wrong, too
         for role, path in _files(one, options):
             existing(role, path, directory=role in ("polygons", "children", "points")
@@ -136,6 +139,22 @@ def bag_files(kind: str, options: dict, level: str | None) -> xr.Dataset:
     return one.reader(options)(**{
         one.renamed.get(name, name): value for name, value in options.items()
         if (name, value) != (IN_PARTS, None)})
+
+
+def _check_types(options: dict) -> None:
+    """Refuse numbers and lists where names belong, as a Spec written by hand may have them."""
+    for name in _NAMES & options.keys():
+        require(options[name] is None or isinstance(options[name], str), f"expected a name for "
+                f"{name}, got {options[name]!r}")
+    layers = options.get("covariates")
+    several = layers.values() if isinstance(layers, Mapping) else layers
+    require(layers is None or isinstance(several, Collection) and all(
+        isinstance(one, str) for one in several), "expected names of rasters or columns for "
+            f"covariates, got {layers!r}")
+    marks = options.get("nodata")
+    require(marks is None or all(isinstance(one, int | float) for one in (
+        marks if isinstance(marks, list | tuple) else [marks])), f"expected numbers for nodata, "
+            f"got {marks!r}")
 
 
 def places_of(options: dict, ds: xr.Dataset) -> xr.Dataset:
