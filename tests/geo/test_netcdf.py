@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import workbench as wb
 from tests.geo.test_polygons import SHAPE, bagged, layers, people
 from workbench.checks import InputError, named_as_flags
 from workbench.geo import read, write
-from workbench.geo.netcdf import rasters_in
+from workbench.geo.netcdf import open_netcdf, rasters_in
+from workbench.geo.rasters import read_rasters
 from workbench.geo.treatments import Record
 
 
@@ -115,6 +117,31 @@ def test_classic_files_are_read(tmp_path):
         numbers = opened[["value", "weight"]].load()
     numbers.to_netcdf(tmp_path / "old.nc", engine="scipy")
     np.testing.assert_array_equal(read(tmp_path / "old.nc")["value"], [10, 20, 3])
+
+
+@pytest.mark.parametrize(("stated", "encoding"), [
+    ({"valid_range": np.array([0.0, 3000.0])}, {}),
+    ({"valid_max": 3000.0}, {}),
+    ({"valid_range": np.array([0, 6000], "int16")},
+     {"dtype": "int16", "scale_factor": 0.5, "add_offset": 0.0, "_FillValue": -1}),
+    ({"valid_range": np.array([0.0, 3000.0])},
+     {"dtype": "int16", "scale_factor": 0.5, "add_offset": 0.0, "_FillValue": -1})])
+def test_numbers_beyond_the_valid_range_of_a_file_are_missing(tmp_path, stated, encoding):
+    """CF says so, and xarray keeps them: also where the range is of packed numbers."""
+    layer = layers()[0]
+    values = np.round(np.abs(layer.values)) + 10
+    values[0, 0] = 5000.0
+    one = layer.copy(data=values).assign_attrs(stated)
+    one.attrs.pop("_FillValue", None)
+    one.encoding = {}
+    one.to_dataset(name="height").to_netcdf(tmp_path / "range.nc", encoding={"height": encoding})
+    opened = open_netcdf(tmp_path / "range.nc")["height"].transpose(*layer.dims)
+    assert np.isnan(opened.values[0, 0]) and np.isfinite(opened.values).sum() == values.size - 1
+    record = Record()
+    (found,) = read_rasters(tmp_path / "range.nc", record).values()
+    assert int(np.isnan(found.values).sum()) == 1
+    assert any("numbers beyond the file's valid range, " in line for line in record)
+    assert int(np.isnan(wb.open_rasters(tmp_path / "range.nc")["height"].values).sum()) == 1
 
 
 # SciPy says so when the memory map of a damaged file is collected.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError, option, reading, require
@@ -27,6 +28,11 @@ def netcdf_engine(path: Path) -> str:
     """The engine by which xarray reads a NetCDF file: "scipy" if it is classic, else "h5netcdf"."""
     with path.open("rb") as file:
         return "scipy" if file.read(4) in _CLASSIC else "h5netcdf"
+
+
+#: Attribute of a variable that says beyond what its numbers were masked.
+INVALID = "masked_beyond"
+_SINGLE = 1e-6          # of rounding in single precision
 
 
 def open_netcdf(path: Path, coordinates: bool | str = "all",
@@ -56,7 +62,52 @@ def open_netcdf(path: Path, coordinates: bool | str = "all",
     remedy = "to download or write it again; ncdump -h shows whether NetCDF can read it"
     with reading(path, "NetCDF", remedy):
         with xr.open_dataset(path, engine=netcdf_engine(path), decode_coords=coordinates) as opened:
-            return (opened if window is None else window(opened)).load()
+            return within_valid((opened if window is None else window(opened)).load())
+
+
+def within_valid(ds: xr.Dataset) -> xr.Dataset:
+    """Variables without the numbers that the file itself calls invalid, which xarray keeps.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        As opened; ``valid_range``, ``valid_min`` and ``valid_max`` are of packed numbers where
+        they are whole and the variable is packed (CF conventions).
+
+    Returns
+    -------
+    xr.Dataset
+        NaN beyond, and the attribute `INVALID` of such variables says beyond what.
+    """
+    found = {}
+    for name, one in ds.data_vars.items():
+        low, high = _valid(one)
+        if one.dtype.kind not in "iuf" or not low < high:
+            continue                    # of bytes that are read without a sign ends are turned
+        slack = _SINGLE * max(abs(end) for end in (low, high) if np.isfinite(end))
+        kept = one.where((one >= low - slack) & (one <= high + slack))
+        kept.encoding = one.encoding
+        found[name] = kept.assign_attrs({INVALID: f"valid range, {low:g} to {high:g}"})
+    return ds.assign(found) if found else ds
+
+
+def _valid(one: xr.DataArray) -> tuple[float, float]:
+    """Ends of the valid range in units of the numbers as they are read; NaN where there is none."""
+    both = np.ravel(one.attrs.get("valid_range", ()))
+    sides = [np.ravel(one.attrs.get(key, none)) for key, none in
+             (("valid_min", -np.inf), ("valid_max", np.inf))]
+    ends = both if both.size == 2 else np.concatenate(sides)
+    if ends.size != 2 or ends.dtype.kind not in "iuf" or np.isinf(ends).all():
+        return np.nan, np.nan
+    whole = all(np.isinf(end) or end == np.round(end) for end in ends) and all(
+        np.asarray(one.attrs[key]).dtype.kind in "iu" for key in
+        ("valid_range", "valid_min", "valid_max") if key in one.attrs)
+    low, high = map(float, ends)
+    if whole and {"scale_factor", "add_offset"} & {*one.encoding}:
+        scale = float(np.ravel(one.encoding.get("scale_factor", 1.0))[0])
+        start = float(np.ravel(one.encoding.get("add_offset", 0.0))[0])
+        low, high = sorted((low * scale + start, high * scale + start))
+    return low, high
 
 
 def rasters_in(

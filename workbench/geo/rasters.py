@@ -15,7 +15,14 @@ from workbench.geo.axes import laid_out
 from workbench.geo.bands import SCALED, bands_of, open_tiff, packing
 from workbench.geo.csv_grids import read_csv_grid
 from workbench.geo.marks import undeclared_mark
-from workbench.geo.netcdf import DEGREES_CRS, axis_names, in_degrees, open_netcdf, rasters_in
+from workbench.geo.netcdf import (
+    DEGREES_CRS,
+    INVALID,
+    axis_names,
+    in_degrees,
+    open_netcdf,
+    rasters_in,
+)
 from workbench.geo.shapes import check_degrees, usable_crs, without_crs
 from workbench.geo.treatments import Record
 from workbench.geo.windows import Extent, cropped
@@ -239,6 +246,9 @@ def _masked(
     if stated := band.attrs.get(SCALED):
         declared = None                 # of the numbers as they are stored, and masked already
         record.note(f"raster {name!r}: stored numbers were unpacked by the file's {stated}",
+                    where=[name])
+    if valid := band.attrs.get(INVALID):
+        record.note(f"raster {name!r}: numbers beyond the file's {valid}, are missing",
                     where=[name])
     known = [m for m in (declared, *given) if m is not None and np.isfinite(m)]
     absent = int(np.isnan(values).sum())
