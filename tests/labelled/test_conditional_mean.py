@@ -65,6 +65,7 @@ def test_the_overall_mean_is_known_or_shrunk(ds):
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:.*lie where no bag is")      # the outermost slabs are targets
+@pytest.mark.filterwarnings("ignore:.* targets cannot say how")
 def test_it_is_the_operator_inside_a_conditional_mean_process(ds):
     bags, targets = wb.unmatch(ds, 0.25, seed=1)
     fit = wb.CMP(kernel="rbf", mediation="evidence", max_steps=10, starts=1).fit(bags, targets)

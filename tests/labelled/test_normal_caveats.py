@@ -73,6 +73,7 @@ def test_known_variances_that_a_default_uses_need_no_word(precise, counts):
         wb.AggregatedGP(**QUICK).fit(stated)
 
 
+@pytest.mark.filterwarnings("ignore:.* targets cannot say how")
 def test_known_variances_of_one_source_and_of_targets_are_said(precise):
     both = {"one": precise.drop_vars("noise_variance"), "other": precise}
     with pytest.warns(FitWarning, match="of 'other' \\(noise_variance\\)"):
