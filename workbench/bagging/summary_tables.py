@@ -9,12 +9,12 @@ import pandas as pd
 import xarray as xr
 
 from workbench import schema
+from workbench.bagging.degrees import NARROW, ratio_at
 from workbench.bagging.summaries import as_summary
 from workbench.bagging.tables import numbers_of, read_table, require_columns, separated
 from workbench.checks import DataWarning, choose, require, warn
 
 _LONGITUDES, _LATITUDES = {"lon", "long", "lng", "longitude"}, {"lat", "latitude"}
-_NARROW = 0.9           # a degree of longitude beside one of latitude, 25° from the equator
 
 
 def from_summaries(
@@ -148,8 +148,8 @@ def _say_degrees(frame: pd.DataFrame, x: str, y: str) -> None:
     if str(x).lower() not in _LONGITUDES or str(y).lower() not in _LATITUDES:
         return
     latitude = frame[y].to_numpy(float)
-    ratio = float(np.cos(np.deg2rad(latitude)).mean())
-    if (np.abs(latitude) > 90).any() or ratio >= _NARROW:
+    ratio = ratio_at(latitude)
+    if (np.abs(latitude) > 90).any() or ratio >= NARROW:
         return
     warn(f"distances are taken in degrees of {x!r} and {y!r}, of which one of longitude is "
          f"{111.3 * ratio:.0f} km here, one of latitude 111 km: give a projection's metres, as "

@@ -10,6 +10,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import bag_values
+from workbench.bagging.degrees import NARROW, ratio_at
 from workbench.bagging.findings import NOTE, WARNING, Finding
 from workbench.bagging.tables import read_table
 from workbench.bagging.warping import on_own_grid, reprojected
@@ -21,7 +22,6 @@ from workbench.geo.points import POINT
 SMALL = 2.0                 # pixels below which an area has no inside
 _MANY = 0.1                 # share of small areas that is worth a warning
 _EXACT, _CLOSE = 1e-6, 0.01     # relative differences of totals: rounding; another year, perhaps
-_NARROW = 0.9               # a degree of longitude beside one of latitude, 25° from the equator
 
 
 def small(ds: xr.Dataset) -> list[Finding]:
@@ -83,7 +83,7 @@ def degrees(ds: xr.Dataset) -> list[Finding]:
     crs = package("pyproj", extra="geo").CRS.from_user_input(ds.attrs["crs"])
     if not crs.is_geographic:
         return []
-    ratio = float(np.cos(np.deg2rad(ds["y"].values)).mean())
+    ratio = ratio_at(ds["y"].values)
     reach = (f"{float(ds['x'].min()):.3g} to {float(ds['x'].max()):.3g}, latitude "
              f"{float(ds['y'].min()):.3g} to {float(ds['y'].max()):.3g}")
     return [Finding(
@@ -91,7 +91,7 @@ def degrees(ds: xr.Dataset) -> list[Finding]:
         f"{111.3 * ratio:.0f} km, one of latitude 111 km",
         f"use a projection of the place: {reprojected(ds, _projection(ds))}",
         where=(":".join(crs.to_authority() or ()) or crs.name,),
-        severity=WARNING if ratio < _NARROW else NOTE,
+        severity=WARNING if ratio < NARROW else NOTE,
         effect=f"distances east to west count {1 / ratio:.2f} times what they should beside those "
                "north to south")]
 
