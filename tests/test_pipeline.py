@@ -244,6 +244,19 @@ def test_folds_follow_the_scheme_and_processes_change_nothing():
         pipeline.run(Spec(**COUNTRY, folds=3, folds_scheme="regoin"), callback=never)
 
 
+def test_a_kind_of_files_is_proposed_among_the_datasets():
+    for given, meant in (("polygon", "polygons"), ("child", "children"), ("itly", "italy")):
+        with pytest.raises(InputError, match=f"dataset '{given}' is unknown; did you mean "
+                                             f"'{meant}'"):
+            pipeline.data_of(Spec(dataset=given))
+
+
+def test_a_key_that_a_spec_has_twice_is_refused():
+    text = '{"dataset": "korea", "options": {"link": "exp", "link": "square"}}'
+    with pytest.raises(InputError, match='has "link" more than once in one object'):
+        Spec.from_json(text)
+
+
 @pytest.mark.parametrize("options, wanted", [
     ({}, "auto"), ({"overdispersion": "none"}, "auto"), ({"overdispersion": "area"}, "area"),
 ])

@@ -155,6 +155,32 @@ def test_whole_rates_as_counts(ds):
             assert oddities(with_values(ds, cases)) == [], (power, seed)
 
 
+def test_means_as_continuous_totals(ds):
+    rng = np.random.default_rng(1)
+    areas = np.array([f"area {number}" for number in range(60)])
+    total = rng.lognormal(5, 1, 60)
+    attrs = {"kind": "continuous", "aggregation": "sum", "units": "K"}
+    made = xr.Dataset(
+        {"value": ("bag", rng.normal(285, 5, 60), attrs),
+         "membership": ("individual", np.arange(60)),
+         "weight": ("individual", total, {"units": "km²"}),
+         "covariates": (("individual", "covariate"), rng.normal(size=(60, 1)))},
+        coords={"bag": areas, "covariate": ["height"]})
+    only(oddities(made), "do not grow with the km² of their areas", "aggregation='mean'")
+    celsius = made.assign(value=("bag", np.round(rng.normal(2, 5, 60)), attrs))
+    only(oddities(celsius), "look like means, as temperatures are")
+    persons = made.assign(weight=made["weight"].assign_attrs(units="persons"))
+    warm = rng.normal(15, 4, 60)                    # differ too much to be told beside km²
+    only(oddities(persons.assign(value=("bag", warm, attrs))), "do not grow with the persons")
+    # Totals, of one sign and of both; products that have nothing to do with
+    # the size of regions, or of tracts of as many people each.
+    for value in (total * rng.lognormal(0, 1, 60), total * rng.normal(0, 1, 60),
+                  rng.lognormal(8, 1, 60), rng.lognormal(8, 0.2, 60)):
+        assert oddities(made.assign(value=("bag", value, attrs))) == []
+    assert oddities(made.assign(value=("bag", made["value"].values, {**attrs, "aggregation": "mean"}
+                                       ))) == []
+
+
 def test_amounts_as_counts(ds):
     """Products of regions in euros: an inhabitant has more than one."""
     money = 1e5 * ds["value"].values

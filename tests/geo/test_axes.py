@@ -4,8 +4,10 @@ import geopandas as gpd
 import numpy as np
 import pandas as pd
 import pytest
+import rasterio
 import shapely
 import xarray as xr
+from affine import Affine
 
 import workbench as wb
 from tests.geo.test_polygons import CRS, areas, bagged, layers, people, raster
@@ -97,6 +99,21 @@ def test_rasters_in_blocks_with_uneven_rows_are_refused(tmp_path):
     uneven.to_netcdf(tmp_path / "people.nc", engine="h5netcdf")
     with pytest.raises(InputError, match="uneven coordinates along y"):
         wb.open_rasters(tmp_path / "people.nc", chunks=4)
+
+
+def test_rotated_rasters_and_bands_too_many_are_refused_by_blocks_as_in_memory(tmp_path):
+    turned = Affine.translation(500, 900) * Affine.rotation(20) * Affine.scale(100, -100)
+    with rasterio.open(tmp_path / "people.tif", "w", driver="GTiff", width=4, height=3, count=1,
+                       dtype="float64", crs=CRS, transform=turned) as file:
+        file.write(np.ones((1, 3, 4)))
+    for read in (wb.open_rasters, lambda path: bagged(weight=path)):
+        with pytest.raises(InputError, match=r"people.* is rotated .* warp it to a north-up grid"):
+            read(tmp_path / "people.tif")
+    two = xr.concat([people(), people()], "band")
+    two.rio.to_raster(tmp_path / "two.tif")
+    with pytest.raises(InputError, match="two.tif has 2 bands .*one raster is wanted by the name "
+                                         "'people': write its band .* -b 1 two.tif people.tif"):
+        wb.open_rasters({"people": tmp_path / "two.tif"})
 
 
 def test_of_columns_of_one_name_none_is_taken():

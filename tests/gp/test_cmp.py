@@ -300,8 +300,12 @@ def test_what_is_refused():
         replace(source, targets=replace(source.targets, mediators=torch.ones(4, 3, dtype=F64)))
     with pytest.raises(InputError, match="unmatched targets are means"):
         replace(source, aggregation="sum")
-    with pytest.raises(InputError, match="positive noise_variance for every target"):
+    with pytest.raises(InputError, match="noise_variance for every target; these have none"):
         make("cmp", noise="known").fit(source)
+    known = torch.tensor([1.0, 0.0, 1.0, -2.0], dtype=F64)
+    gaps = replace(source, targets=replace(source.targets, noise_variance=known))
+    with pytest.raises(InputError, match=r"of 4 2 have none \(first: number 1, counted from 0\)"):
+        make("cmp", noise="known").fit(gaps)
     with pytest.raises(InputError, match="not support white noise"):
         DiagonalVarCMP(nugget=0.1)
     with pytest.raises(InputError, match="mediators of 5 bags in 2 columns"):

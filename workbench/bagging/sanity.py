@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
+from workbench.bagging import like_means
 from workbench.bagging.findings import Finding, is_listing, suspicious
 from workbench.bagging.odd_covariates import odd_covariates
 from workbench.bagging.turns import over_a_seam
@@ -18,15 +19,8 @@ from workbench.bagging.warping import of_polygons
 from workbench.checks import DataWarning, option, warn
 
 MARK = "sanity"         # attribute of a dataset that was looked at: what was found, or "none"
-_PEOPLE = ("person", "people", "inhabitant", "resident", "population")
-# Share of the values that are not whole, of rates: to one decimal every tenth is, to halves and
-# thirds more are.
-_MOSTLY = 0.5
-_SAME = 0.1             # of the largest weight: areas that differ by less say nothing of growth
-_SMALL = 1_000.0        # rates stay below it, per hundred or per thousand; so do split thousands
-_FEW_AREAS = 10         # below which nothing is said of values beside populations
-_UNEQUAL, _EVEN = 0.4, 0.35     # log-sd of populations that differ; of it, that of means at most
-_FLAT = 0.4             # change of log values for one of log populations, of rates at most
+_MOSTLY = 0.5           # share of the values
+_SMALL = 1_000.0        # split thousands stay below it
 _HUGE = 1e8             # more than is counted in half of the areas
 _FEW_VALUES = 5         # below which nothing is said of how values are distributed
 _ALONE, _NEXT = 100.0, 20.0     # times the median and the next rate: one total like no other
@@ -131,11 +125,13 @@ def _of_values(ds: xr.Dataset) -> list[Finding]:
     total = np.bincount(ds["membership"].values, ds["weight"].values, ds.sizes[schema.BAG])
     found = []
     if counts and sums:
-        means = _means(ds, value, total)        # which say why they are above the population
+        means = like_means.even(ds, value, total)   # which say why they are above the population
         found += means or _above(ds, value, total)
         found += _amounts(ds, value)
         found += _thousands(ds, value) or ([] if means else (
-            _rates(ds, value, total) or _whole_rates(ds, value, total)))
+            like_means.fractional(ds, value, total) or like_means.flat(ds, value, total)))
+    elif sums and "trials" not in ds:
+        found += like_means.measured(ds, value, total)
     if sums and value.size >= _FEW_VALUES:
         found += _alone(ds, value, value / total)
     return found
@@ -144,7 +140,7 @@ def _of_values(ds: xr.Dataset) -> list[Finding]:
 def _above(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
     units = str(ds["weight"].attrs.get("units", ""))
     above = value > total * (1 + 1e-6)
-    if not above.any() or not _of_people(ds):
+    if not above.any() or not like_means.of_people(ds):
         return []
     first = int(np.argmax(np.where(above, value / total, 0)))
     part, told = "pixel", option("weight_units")
@@ -183,76 +179,6 @@ def _thousands(ds: xr.Dataset, value: np.ndarray) -> list[Finding]:
         "these areas are taken for a thousandth of what they are", "; ")]
 
 
-def _rates(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
-    broken = value != np.round(value)
-    if value.size < _FEW_VALUES or broken.mean() < _MOSTLY or value.max() >= _SMALL:
-        return []
-    # Counts grow with the population, even where they are estimates; rates do not, or by much less,
-    # as the share of graduates, which is higher in large towns.
-    from scipy.stats import spearmanr  # half a second that pages need not wait for
-
-    # Temperatures do by their ranks, as cells of a grid in degrees are larger where it is warm.
-    positive = min(value.min(), total.min()) > 0
-    less = positive and (
-        np.log(value).std() <= _EVEN * np.log(total).std()
-        or _of_people(ds) and np.log(value).std() < np.log(value / total).std())
-    if np.ptp(total) > _SAME * total.max() and spearmanr(value, total).statistic > 0.5 and not less:
-        return []
-    return [suspicious(
-        "rates", f"{int(broken.sum())} of {value.size} counts are not whole, all are below "
-        f"{_SMALL:,.0f} (from {value.min():.3g} to {value.max():.3g}), and they do not grow "
-        "in proportion to the weight: they look like rates or percentages", "If they are, multiply "
-        f"them by the population, or say {option('aggregation', 'mean')}",
-        ds[schema.BAG].values[broken], int(broken.sum()),
-        "rates are split over the pixels as if they were counts", ". ")]
-
-
-def _means(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
-    """Values that are nearly the same in areas of very different populations, such as incomes."""
-    if not _beside_people(ds, value, total):
-        return []
-    if np.log(value).std() > _EVEN * np.log(total).std():
-        return []
-    return [suspicious(
-        "rates", f"the values hardly differ between areas (from {value.min():,.4g} to "
-        f"{value.max():,.4g}), whose {ds['weight'].attrs['units']} differ far more (from "
-        f"{total.min():,.4g} to {total.max():,.4g}): they look like means or rates", "If they are, "
-        f"say {option('aggregation', 'mean')}",
-        ds[schema.BAG].values, value.size,
-        "means are split over the pixels as if they were counts", ". ")]
-
-
-def _whole_rates(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
-    """Whole numbers that do not grow with populations at all, such as cases per 100,000.
-
-    Where they differ by more than populations they are counts of what is rare in large places;
-    where that is so by as much as it takes to hide all growth, nobody can tell.
-    """
-    if not _beside_people(ds, value, total) or (value != np.round(value)).mean() > _MOSTLY:
-        return []
-    from scipy.stats import linregress
-
-    logs, people = np.log(value), np.log(total)
-    found = linregress(people, logs)
-    flat = abs(found.slope) < 2 * found.stderr and found.slope + 2 * found.stderr < _FLAT
-    if not flat or logs.std() > people.std():
-        return []
-    units = ds["weight"].attrs["units"]
-    return [suspicious(
-        "rates", f"the values do not grow with the {units} of their areas (from "
-        f"{value.min():,.4g} to {value.max():,.4g}, of {units} from {total.min():,.4g} to "
-        f"{total.max():,.4g}): they look like rates, or like cases of what is far more frequent in "
-        "small places", f"If they are rates, say {option('aggregation', 'mean')}",
-        ds[schema.BAG].values, value.size,
-        "rates are split over the pixels as if they were counts", ". ")]
-
-
-def _beside_people(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> bool:
-    """Whether values can be set beside populations, which differ."""
-    return (value.size >= _FEW_AREAS and _of_people(ds) and (value > 0).all() and (total > 0).all()
-            and np.log(total).std() >= _UNEQUAL)
-
-
 def _amounts(ds: xr.Dataset, value: np.ndarray) -> list[Finding]:
     """Whole numbers that hardly anybody counts: sums of money, tonnes, products of regions."""
     large = (value >= _HUGE) & (value == np.round(value))
@@ -265,11 +191,6 @@ def _amounts(ds: xr.Dataset, value: np.ndarray) -> list[Finding]:
         ds[schema.BAG].values[large], int(large.sum()),
         "totals of that size bind so tightly that a fit may take many times as long as estimated",
         ". ")]
-
-
-def _of_people(ds: xr.Dataset) -> bool:
-    units = str(ds["weight"].attrs.get("units", "")).lower()
-    return any(word in units for word in _PEOPLE)
 
 
 def _alone(ds: xr.Dataset, value: np.ndarray, rate: np.ndarray) -> list[Finding]:

@@ -6,6 +6,8 @@ grids, uneven coordinates, coordinates that are missing) would be laid at wrong 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 
@@ -43,9 +45,7 @@ def laid_out(name: str, band: xr.DataArray) -> xr.DataArray:
     require(band.size > 0, f"raster {name!r} has no pixels ({band.sizes['y']} rows, "
             f"{band.sizes['x']} columns); look what was cut out of it")
     known = _stored(band)
-    require(known is None or known.b == known.d == 0,
-            f"raster {name!r} is rotated (transform {tuple(known or ())[:6]}); warp it to a "
-            f"north-up grid first: gdalwarp with {RESAMPLING}")
+    check_upright(name, known)
     bare = [axis for axis, _ in _AXES if axis not in band.coords]
     require(not bare or known is not None, f"raster {name!r} has no coordinates of its pixels "
             f"along {' and '.join(bare)}, and no transform: nobody can tell where it lies; assign "
@@ -91,6 +91,26 @@ def _agrees(known, band: xr.DataArray) -> bool:
             if not abs(own - abs(step)) * (along.size - 1) <= UNEVEN * own:
                 return False
     return True
+
+
+def check_upright(name: str, transform: Sequence[float] | None) -> None:
+    """Refuse a grid whose rows or columns do not run along the axes.
+
+    Parameters
+    ----------
+    name : str
+        Of the raster.
+    transform : sequence of float, optional
+        Affine coefficients a to f; None if there are none.
+
+    Raises
+    ------
+    InputError
+        If it is rotated or sheared.
+    """
+    require(transform is None or transform[1] == transform[3] == 0,
+            f"raster {name!r} is rotated (transform {tuple(transform or ())[:6]}); warp it to a "
+            f"north-up grid first: gdalwarp with {RESAMPLING}")
 
 
 def check_even(name: str, along: np.ndarray, axis: str, degrees: bool = True) -> None:

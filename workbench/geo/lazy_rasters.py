@@ -10,7 +10,7 @@ import xarray as xr
 from workbench.bagging.findings import part
 from workbench.bagging.warping import gdalwarp
 from workbench.checks import choose, package, reading, require
-from workbench.geo.axes import check_even
+from workbench.geo.axes import check_even, check_upright
 from workbench.geo.bands import bands_of, open_tiff
 from workbench.geo.netcdf import axis_names, netcdf_engine, within_valid
 from workbench.geo.rasters import ABSURD, same_grid
@@ -144,9 +144,13 @@ def _opened(path: Path, name: str | None, chunks: int) -> list[tuple[str, xr.Dat
             bands = _variables(path, chunks, engine=netcdf_engine(path))
         else:
             package("rioxarray", extra="geo")
-            bands = bands_of(open_tiff(path, chunks={"y": chunks, "x": chunks}), path.stem)
+            opened = open_tiff(path, chunks={"y": chunks, "x": chunks})
+            check_upright(path.name, opened.rio.transform())
+            bands = bands_of(opened, path.stem)
     require(name is None or len(bands) == 1, f"{path.name} has {len(bands)} bands "
-            f"({', '.join(own for own, _ in bands)}); a name is of one: leave it out")
+            f"({', '.join(own for own, _ in bands)}), and one raster is wanted by the name "
+            f"{name!r}: write its band to a file of its own, as by gdal_translate -b 1 "
+            f"{path.name} {name}.tif")
     return [(name or own, band) for own, band in bands]
 
 

@@ -115,7 +115,7 @@ class BaseSpec:
             If the text is not JSON, a key is unknown, or the version or command is another one.
         """
         try:
-            content = json.loads(text)
+            content = json.loads(text, object_pairs_hook=_once)
         except json.JSONDecodeError as error:
             raise InputError(f"the Spec is not valid JSON: {error}") from error
         if not isinstance(content, dict):
@@ -180,6 +180,15 @@ class BaseSpec:
     def key(self) -> str:
         """The sha256 of the Spec's canonical JSON: equal Specs have equal keys on any machine."""
         return hashlib.sha256(self.to_json(indent=None).encode()).hexdigest()
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object none of whose keys is there twice, of which one would be lost."""
+    found = dict(pairs)
+    for name in found:
+        require(len(found) == len(pairs) or [key for key, _ in pairs].count(name) == 1,
+                f'the Spec has "{name}" more than once in one object; leave one')
+    return found
 
 
 def check_region(at: str | None, options: Mapping) -> None:

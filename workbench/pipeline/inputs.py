@@ -11,7 +11,7 @@ import xarray as xr
 
 from workbench import bagging, datasets, geo, schema
 from workbench.bagging.findings import part
-from workbench.checks import InputError, reading, require
+from workbench.checks import InputError, choose, reading, require
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.own_files import KINDS, bag_files
 from workbench.pipeline.settings import thaw
@@ -80,6 +80,8 @@ def data_of(spec: Spec | RehearseSpec) -> xr.Dataset:
     else:
         require(not options or not is_file(spec.dataset),
                 f"a stored dataset has no options, got {', '.join(options)}")
+        if not Path(spec.dataset).suffix and not _is_file(Path(spec.dataset)):
+            choose("dataset", spec.dataset, [*KINDS, *datasets.datasets()])
         ds = named_or_file(spec.dataset, valued=True, **options)
     with part("level", "areas"):
         if spec.level is not None and spec.level != ds.attrs.get("level"):

@@ -37,8 +37,12 @@ class TargetNoise:
         self._variance = None
         self._known, self._like = targets.noise_variance, targets.value
         if options.noise == "known":
-            require(self._known is not None and bool((self._known > 0).all()),
-                    "noise='known' needs a positive noise_variance for every target")
+            require(self._known is not None, "noise='known' needs a noise_variance for every "
+                    "target; these have none")
+            bad = (~(self._known > 0)).nonzero()[:, 0].tolist()
+            require(not bad, f"noise='known' needs a positive noise_variance for every target; of "
+                    f"{len(self._like)} {len(bad)} have none (first: number "
+                    f"{(bad or [0])[0]}, counted from 0)")
         else:
             self._variance = assembly.scalar_hyperparameter(
                 "noise.variance", 0.1 * scale**2, "value²", None, self._like)

@@ -1,0 +1,137 @@
+"""Values that look like means or rates and are given as totals: told, never changed.
+
+Totals grow with the weight of their areas; means and rates do not, or by much less. All can be
+false alarms, as of what is far more frequent in small places.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from workbench import schema
+from workbench.bagging.findings import Finding, suspicious
+from workbench.checks import option
+
+_PEOPLE = ("person", "people", "inhabitant", "resident", "population")
+# Share of the values that are not whole, of rates: to one decimal every tenth is, to halves and
+# thirds more are.
+_MOSTLY = 0.5
+_SAME = 0.1             # of the largest weight: areas that differ by less say nothing of growth
+_SMALL = 1_000.0        # rates stay below it, per hundred or per thousand
+_FEW_AREAS = 10         # below which nothing is said of values beside weights
+_FEW_VALUES = 5         # below which nothing is said of how values are distributed
+_UNEQUAL, _EVEN = 0.4, 0.35     # log-sd of weights that differ; of it, that of means at most
+_NEARLY_EQUAL = 0.1     # the same share beside weights that are no people
+_DIFFER = 0.1           # log-sd of weights beside which totals cannot be all the same
+_FLAT = 0.4             # change of log values for one of log weights, of rates at most
+
+
+def fractional(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
+    """Counts of which most are not whole, that do not grow in proportion to the weight."""
+    broken = value != np.round(value)
+    if value.size < _FEW_VALUES or broken.mean() < _MOSTLY or value.max() >= _SMALL:
+        return []
+    # Counts grow with the population, even where they are estimates; rates do not, or by much less,
+    # as the share of graduates, which is higher in large towns.
+    from scipy.stats import spearmanr  # half a second that pages need not wait for
+
+    # Temperatures do by their ranks, as cells of a grid in degrees are larger where it is warm.
+    positive = min(value.min(), total.min()) > 0
+    less = positive and (
+        np.log(value).std() <= _EVEN * np.log(total).std()
+        or of_people(ds) and np.log(value).std() < np.log(value / total).std())
+    if np.ptp(total) > _SAME * total.max() and spearmanr(value, total).statistic > 0.5 and not less:
+        return []
+    return [suspicious(
+        "rates", f"{int(broken.sum())} of {value.size} counts are not whole, all are below "
+        f"{_SMALL:,.0f} (from {value.min():.3g} to {value.max():.3g}), and they do not grow "
+        "in proportion to the weight: they look like rates or percentages", "If they are, multiply "
+        f"them by the population, or say {option('aggregation', 'mean')}",
+        ds[schema.BAG].values[broken], int(broken.sum()),
+        "rates are split over the pixels as if they were counts", ". ")]
+
+
+def even(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
+    """Values that are nearly the same in areas of very different populations, such as incomes."""
+    if not _beside_people(ds, value, total):
+        return []
+    if np.log(value).std() > _EVEN * np.log(total).std():
+        return []
+    return [suspicious(
+        "rates", f"the values hardly differ between areas (from {value.min():,.4g} to "
+        f"{value.max():,.4g}), whose {ds['weight'].attrs['units']} differ far more (from "
+        f"{total.min():,.4g} to {total.max():,.4g}): they look like means or rates", "If they are, "
+        f"say {option('aggregation', 'mean')}",
+        ds[schema.BAG].values, value.size,
+        "means are split over the pixels as if they were counts", ". ")]
+
+
+def flat(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
+    """Whole numbers that do not grow with populations at all, such as cases per 100,000.
+
+    Where they differ by more than populations they are counts of what is rare in large places;
+    where that is so by as much as it takes to hide all growth, nobody can tell.
+    """
+    if not _beside_people(ds, value, total) or (value != np.round(value)).mean() > _MOSTLY:
+        return []
+    from scipy.stats import linregress
+
+    logs, people = np.log(value), np.log(total)
+    found = linregress(people, logs)
+    level = abs(found.slope) < 2 * found.stderr and found.slope + 2 * found.stderr < _FLAT
+    if not level or logs.std() > people.std():
+        return []
+    units = ds["weight"].attrs["units"]
+    return [suspicious(
+        "rates", f"the values do not grow with the {units} of their areas (from "
+        f"{value.min():,.4g} to {value.max():,.4g}, of {units} from {total.min():,.4g} to "
+        f"{total.max():,.4g}): they look like rates, or like cases of what is far more frequent in "
+        "small places", f"If they are rates, say {option('aggregation', 'mean')}",
+        ds[schema.BAG].values, value.size,
+        "rates are split over the pixels as if they were counts", ". ")]
+
+
+def measured(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
+    """Continuous totals that do not grow with the weight of their areas, such as temperatures.
+
+    Of one sign they are the same but for little in areas of very different weights, or do not grow
+    with populations; of both signs their size does not grow with the weight. Products of regions
+    beside the regions' size are none of these: they differ as much.
+    """
+    if value.size < _FEW_AREAS or not (total > 0).all():
+        return []
+    from scipy.stats import linregress
+
+    some = np.isfinite(value) & (value != 0)        # as a temperature in whole degrees may be
+    size, weights = np.log(np.abs(value[some])), np.log(total[some])
+    spread, one_sign = np.log(total).std(), value.min() >= 0 or value.max() <= 0
+    if some.sum() < _FEW_AREAS or spread < _DIFFER:
+        return []
+    # Tracts of as many people each differ little in their totals, and much in their size.
+    share = _EVEN if of_people(ds) else _NEARLY_EQUAL
+    if not (one_sign and some.all() and size.std() <= share * spread):
+        found = linregress(weights, size)
+        grows = spread < _UNEQUAL or found.slope + 2 * found.stderr >= _FLAT
+        if grows or one_sign and not (of_people(ds) and size.std() <= spread):
+            return []
+    units = str(ds["weight"].attrs.get("units", "")) or "weight"
+    return [suspicious(
+        "rates", f"the values do not grow with the {units} of their areas (from "
+        f"{value.min():,.4g} to {value.max():,.4g}, of {units} from {total.min():,.4g} to "
+        f"{total.max():,.4g}): they look like means, as temperatures are, and are taken for sums",
+        f"If they are means, say {option('aggregation', 'mean')}",
+        ds[schema.BAG].values, value.size, "means are split over the pixels as if they were sums",
+        ". ")]
+
+
+def of_people(ds: xr.Dataset) -> bool:
+    """Whether the weight counts people, by its units."""
+    units = str(ds["weight"].attrs.get("units", "")).lower()
+    return any(word in units for word in _PEOPLE)
+
+
+def _beside_people(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> bool:
+    """Whether values can be set beside populations, which differ."""
+    return (value.size >= _FEW_AREAS and of_people(ds) and (value > 0).all() and (total > 0).all()
+            and np.log(total).std() >= _UNEQUAL)
