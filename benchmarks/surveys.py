@@ -1,11 +1,12 @@
 """Surveys with known shares: `auto` beside VBAgg and plain shares, and what it says of pure noise.
 
-    python benchmarks/surveys.py                # eight maps and 24 of noise; half an hour
+    python benchmarks/surveys.py                # twelve maps and 24 of noise; an hour
     python benchmarks/surveys.py --seeds 2
 
 Areas of 900 pixels, up to 120 people tested in each. ``smooth``: logits are a smooth field;
-``covariate``: they follow a covariate; ``noise``: one share everywhere, where nothing can be better
-than one share, and ``surely`` says whether the fit claims it. Writes data/results/surveys.csv.
+``covariate``: they follow a covariate; ``uneven``: a covariate, and each area has something of its
+own, of sd 0.5; ``noise``: one share everywhere, where nothing can be better than one share, and
+``surely`` says whether the fit claims it. Writes data/results/surveys.csv.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from workbench.labelled.verdict import standing
 
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "surveys.csv"
 SIDE, SAMPLES = 30, 1000
+MODELS = {"auto": lambda: wb.Auto(workers=1), "VBAgg": wb.VBAgg,
+          "VBAgg without effects": lambda: wb.VBAgg(overdispersion="none")}
 
 
 def survey(kind: str, areas: int, seed: int) -> xr.Dataset:
@@ -47,7 +50,9 @@ def survey(kind: str, areas: int, seed: int) -> xr.Dataset:
 
     covariate = field(3.0) + 0.5 * rng.normal(size=len(place))
     logit = {"smooth": -2 + 0.8 * field(6.0), "covariate": -2 + 0.9 * covariate,
-             "noise": np.full(len(place), -0.85)}[kind]
+             "uneven": -2 + 0.9 * covariate, "noise": np.full(len(place), -0.85)}[kind]
+    if kind == "uneven":
+        logit = logit + 0.5 * rng.normal(size=areas)[members]
     share, people = expit(logit), np.exp(rng.normal(4, 0.7, len(place)))
     mean = np.bincount(members, people * share) / np.bincount(members, people)
     trials = rng.integers(0, 120, areas)
@@ -72,7 +77,7 @@ def row(kind: str, areas: int, seed: int, method: str) -> dict:
     elif method == ONE_SHARE:
         found = np.full(len(truth), float(ds["value"].sum() / ds["trials"].sum()))
     else:
-        fit = (wb.Auto(workers=1) if method == "auto" else wb.VBAgg()).fit(given)
+        fit = MODELS[method]().fit(given)
         at = fit.at(given)
         draws, found = at.sample(SAMPLES, seed=0).transpose("sample", ...).values, at.mean.values
         half, most = coverage(truth, draws, (0.5, 0.95))
@@ -89,8 +94,8 @@ def main(seeds: int = 4, noise: int = 12) -> None:
     """Measure every survey, and store the table."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    maps = [(kind, 50, seed, method) for kind in ("smooth", "covariate") for seed in range(seeds)
-            for method in ("auto", "VBAgg", "own share", ONE_SHARE)]
+    maps = [(kind, 50, seed, method) for kind in ("smooth", "covariate", "uneven")
+            for seed in range(seeds) for method in (*MODELS, "own share", ONE_SHARE)]
     empty = [("noise", areas, seed, "auto") for areas in (12, 40) for seed in range(noise)]
     rows = []
     for one in tqdm([*maps, *empty]):

@@ -1,10 +1,13 @@
 """Effects that areas keep over periods: against dense Gaussians, and what is known of whom."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from scipy import stats
+from scipy.integrate import trapezoid
 
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.data.recurring import recurring_areas, unknown
@@ -256,3 +259,66 @@ def test_every_bound_takes_the_kept_nugget_as_the_areas():
         logs[bound] = fit.latent(source.bags).mean.numpy()
     np.testing.assert_allclose(logs["monte-carlo"], logs["moment"], atol=0.03)
     np.testing.assert_allclose(logs["jensen"], logs["moment"], atol=0.15)
+
+
+SURVEYED = {"mean": -1.0, "constant.variance": 1e-6, "persistent.variance": 0.6}
+
+
+def survey(areas: int = 12) -> Source:
+    """Positives out of trials of areas of one individual, in one period."""
+    rng = np.random.default_rng(3)
+    trials = torch.as_tensor(rng.integers(5, 80, areas).astype(float))
+    share = 1 / (1 + np.exp(1 - 0.8 * rng.normal(size=areas)))
+    positives = rng.binomial(trials.numpy().astype(int), share).astype(float)
+    bags = Bags(torch.as_tensor(rng.uniform(0, 9, (areas, 2))), torch.arange(areas),
+                torch.ones(areas, dtype=torch.float64), areas,
+                Columns(("x", "y"), (0, 1), ("km", "km")), trials=trials,
+                recurring=torch.arange(areas))
+    return Source(bags, Targets(torch.as_tensor(positives)), "mean", "count")
+
+
+def test_effects_of_surveyed_areas_are_those_of_quadrature():
+    source = survey()
+    fit = Constant().condition(source, SURVEYED)
+    effect = np.linspace(-8, 8, 4001) * np.sqrt(SURVEYED["persistent.variance"])
+    prior = stats.norm(0, np.sqrt(SURVEYED["persistent.variance"])).pdf(effect)
+    share = 1 / (1 + np.exp(-(SURVEYED["mean"] + effect)))
+    n, y = source.bags.trials.numpy(), source.targets.value.numpy()
+    joint = stats.binom.pmf(y[:, None], n[:, None], share) * prior
+    evidence = trapezoid(joint, effect, axis=1)
+    mean = trapezoid(joint * share, effect, axis=1) / evidence
+    std = np.sqrt(trapezoid(joint * share**2, effect, axis=1) / evidence - mean**2)
+    predicted = fit.at(source.bags, torch.arange(len(y)), area_effect=True)
+    np.testing.assert_allclose(predicted.mean, mean, atol=3e-3)
+    np.testing.assert_allclose(predicted.std, std, rtol=0.03)
+    # A lower bound, and a near one.
+    assert 0 < np.log(evidence).sum() - fit.objective < 0.02 * len(y)
+    over = fit.at(source.bags, area_effect=False)
+    of_prior = trapezoid(prior * share, effect)
+    np.testing.assert_allclose(over.mean, np.full(len(y), of_prior), atol=2e-3)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")     # of short fits
+def test_surveyed_areas_have_effects_unless_many_or_told_not_to(monkeypatch):
+    def learnt(source, **options):
+        return Constant(max_steps=3, **options).fit(source)
+
+    source = survey()
+    unnumbered = replace(source, bags=replace(source.bags, recurring=None))
+    for options, there in (({}, True), ({"overdispersion": "area"}, True),
+                           ({"persistence": "none"}, True), ({"overdispersion": "none"}, False)):
+        fit = learnt(source, **options)
+        assert ("persistent.variance" in fit.hyperparameters) == there
+        assert "area.std" not in fit.hyperparameters and not fit.history.notes[1:]
+    assert "persistent.variance" not in learnt(unnumbered).hyperparameters
+    one = torch.ones_like(source.bags.trials)           # a person each: nothing tells an effect
+    single = replace(source, bags=replace(source.bags, trials=one),
+                     targets=Targets((source.targets.value > 9).to(one)))
+    assert "persistent.variance" not in learnt(single).hyperparameters
+    for module in ("options", "vbagg.diagnosis"):
+        monkeypatch.setattr(f"workbench.gp.models.{module}.MOST_PERSISTENT", 11)
+    many = learnt(source)
+    assert "persistent.variance" not in many.hyperparameters
+    assert any(note.startswith("12 areas have no effect of their own") for note in
+               many.history.notes)
+    assert "persistent.variance" in learnt(source, overdispersion="area").hyperparameters

@@ -11,7 +11,7 @@ from workbench.bagging.recurring import areas_of
 from workbench.checks import without_warnings
 from workbench.evaluation.conditioning import bare, coarsen
 from workbench.labelled.recurring import KnownAreas
-from workbench.labelled.source import to_source
+from workbench.labelled.source import Converted, to_source
 
 YEARS, DIFFERENCE = (2019, 2020, 2021), 0.6
 
@@ -119,10 +119,11 @@ def test_areas_of_a_pixel_or_a_row_are_known(each):
                 "x": ("individual", x[place] + 100 * step), "y": ("individual", y[place]),
                 "area": ("bag", [f"A{k % areas}" for k in range(3 * areas)]),
                 "period": ("bag", np.repeat(["1", "2", "3"], areas))})
-    known = KnownAreas.of(made)
-    assert (known.numbers(made) >= 0).all()
-    assert (known.numbers(made.assign_coords(x=made["x"].astype("float32"))) >= 0).all()
-    assert (known.numbers(made.assign_coords(x=made["x"] + 1e6)) < 0).all()
+    known = KnownAreas.of(Converted(made))
+    assert (known.numbers(Converted(made)) >= 0).all()
+    near, far = made["x"].astype("float32"), made["x"] + 1e6
+    assert (known.numbers(Converted(made.assign_coords(x=near))) >= 0).all()
+    assert (known.numbers(Converted(made.assign_coords(x=far))) < 0).all()
 
 
 @pytest.mark.slow

@@ -52,11 +52,77 @@ def test_a_survey_from_dataset_to_scores(ds):
     np.testing.assert_allclose(fine.mean("sample").groupby(ds["membership"]).sum(),
                                draws.mean("sample"), rtol=0.25, atol=1.5)
     result = wb.evaluate(fit, ds, samples=200)
-    scores = result["scores"].sel(target="bag")
     assert set(result["model"].values) == {"vbagg", "constant"}
-    crps = scores.sel(score="crps")
+    # Of areas that both know each has the effect; of the people in them the map is what differs.
+    crps = result["scores"].sel(target="individual", score="crps")
     assert float(crps.sel(model="vbagg")) < float(crps.sel(model="constant"))
-    assert np.isfinite(scores.sel(score="log_score")).all()
+    assert np.isfinite(result["scores"].sel(target="bag", score="log_score")).all()
+
+
+def overdispersed(seed, spread):
+    """Sixty areas of sixteen pixels whose log odds have an effect of this sd; with true shares."""
+    made = country(bags=60, size=16, seed=seed)
+    rng, members = np.random.default_rng(seed), made["membership"].values
+    logit = -1 + 2 * made["covariates"].values[:, 0] + spread * rng.normal(size=60)[members]
+    share, weight = 1 / (1 + np.exp(-logit)), made["weight"].values
+    mean = np.bincount(members, weight * share) / np.bincount(members, weight)
+    trials = rng.integers(50, 400, 60)
+    attrs = {"units": "positives", "kind": "count", "aggregation": "mean"}
+    return made.drop_vars(["truth", "individual_value"]).assign(
+        value=("bag", rng.binomial(trials, mean).astype(float), attrs), trials=("bag", trials),
+        truth=("individual", share)), mean
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.ExtrapolationWarning")
+def test_areas_that_differ_by_more_than_their_trials_say_have_effects():
+    """Without them the map has to explain what areas have of their own, and cannot."""
+    found = {"auto": [], "none": []}
+    for seed in range(4):
+        ds, mean = overdispersed(seed, 0.5)
+        for effect, rows in found.items():
+            fit = wb.VBAgg(kernel="linear(log_rate)", overdispersion=effect).fit(ds)
+            rate, share = fit.at(ds), fit.over(ds).quantile([0.05, 0.95]).values
+            error = np.sqrt(np.mean((rate.mean.values - ds["truth"].values) ** 2))
+            rows.append((error, np.mean((mean >= share[0]) & (mean <= share[1]))))
+            assert ("persistent.variance" in fit.hyperparameters) == (effect == "auto")
+        prior = fit_of_areas(ds).at(ds, area_effect=False)
+        assert float(prior.std.mean()) > float(fit_of_areas(ds).at(ds).std.mean())
+    (error, cover), (error_none, cover_none) = (np.mean(one, 0) for one in found.values())
+    assert error < 0.7 * error_none and cover > 0.8 > 2 * cover_none
+
+
+def fit_of_areas(ds):
+    return wb.VBAgg(kernel="linear(log_rate)").fit(ds)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.ExtrapolationWarning")
+def test_areas_that_differ_by_no_more_have_small_effects():
+    for seed in range(3):
+        fit = fit_of_areas(overdispersed(seed, 0.0)[0])
+        assert fit.hyperparameters["persistent.variance"]["value"] < 0.05
+
+
+def test_effects_of_surveyed_areas_are_known_again(ds, tmp_path):
+    """By name and place, in any data; after saving; under another name or place they are not."""
+    fit = wb.VBAgg(kernel="linear(log_rate)", max_steps=20).fit(ds)
+    own = fit.over(ds)
+    assert own.mean.attrs["distribution"].endswith("given their observed totals")
+    other = ds.drop_vars(["value", "trials", "truth", "individual_value"])
+    np.testing.assert_allclose(fit.over(other).mean, own.mean)
+    renamed = other.assign_coords(bag=[f"c{k}" for k in range(30)])
+    elsewhere = other.assign_coords(x=other["x"] + 1e4)
+    for unknown in (renamed, elsewhere):
+        np.testing.assert_allclose(fit.over(unknown).std, fit.over(other, False).std, rtol=1e-6)
+    assert (fit.over(renamed).std.values > own.std.values).all()
+    fit.save(tmp_path / "survey.wbfit")
+    again = wb.load_fit(tmp_path / "survey.wbfit")
+    np.testing.assert_allclose(again.over(ds).mean, own.mean)
+    placeless = ds.drop_vars(["x", "y", "bag_x", "bag_y"])
+    alone = wb.VBAgg(kernel="linear(log_rate)", max_steps=20).fit(placeless)
+    changed = placeless.assign(covariates=placeless["covariates"] + 1e-3)
+    assert float((alone.over(changed).std / alone.over(placeless).std).min()) > 1
 
 
 @pytest.mark.slow

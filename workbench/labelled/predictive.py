@@ -39,7 +39,8 @@ def conditional_on(inner: ModelFit, area_effect: bool, trained: torch.Tensor, **
     **which
         ``task=`` and ``source=``, of fits to several sources.
     """
-    return DISTRIBUTIONS[area_effect and inner.knows_totals(trained, **which)]
+    kept = inner.keeps_effects and trained is not None and bool((trained >= 0).any())
+    return DISTRIBUTIONS[area_effect and (kept or inner.knows_totals(trained, **which))]
 
 
 class LabelledPredictive:

@@ -57,7 +57,7 @@ class FitRecord:
             data.marks if targets is None else None)        # targets alone are no bags
         self._weight_units = ds["weight"].attrs.get("units", "")
         self._title, self._sanity = ds.attrs.get("title", ""), ds.attrs.get(MARK, "not looked at")
-        self._columns, self._areas = data.bags.columns, KnownAreas.of(data.ds)
+        self._columns, self._areas = data.bags.columns, KnownAreas.of(data)
         self._identify()
         self.outside_share = float((self.extrapolation(data) > 1e-9).mean())
 

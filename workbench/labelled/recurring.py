@@ -1,8 +1,9 @@
-"""Areas that recur: whose labels bags of several periods share, and by what others are known."""
+"""Areas that keep an effect, in one period or in several, and what they are known by elsewhere."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -10,18 +11,31 @@ import xarray as xr
 
 from workbench.bagging.recurring import numbered_areas
 from workbench.gp.data.bags import Bags
-from workbench.schema import INDIVIDUAL
+from workbench.schema import BAG, INDIVIDUAL
+
+if TYPE_CHECKING:
+    from workbench.labelled.source import Converted
+
+
+def areas_with_effects(ds: xr.Dataset) -> tuple[np.ndarray, np.ndarray] | None:
+    """Labels of areas that keep an effect, and which of them each individual is in.
+
+    Those of several periods, as `workbench.bagging.recurring.numbered_areas`; of positives out of
+    trials, whose effects are a term of the field, the bags themselves; else None.
+    """
+    found = numbered_areas(ds)
+    return _bags_of(ds) if found is None and "trials" in ds else found
 
 
 def numbered(ds: xr.Dataset) -> torch.Tensor | None:
-    """Number of each individual's area, in the order of labels; None of data without periods."""
-    found = numbered_areas(ds)
+    """Number of each individual's area, in the order of labels; None where none has an effect."""
+    found = areas_with_effects(ds)
     return None if found is None else torch.as_tensor(found[1])
 
 
 @dataclass(frozen=True)
 class KnownAreas:
-    """What recurring areas of a fit are known by in other data: labels, and where they lie.
+    """What areas of a fit that keep an effect are known by in other data.
 
     Parameters
     ----------
@@ -29,33 +43,47 @@ class KnownAreas:
         In the order of their numbers.
     lower, upper : array (areas, 2)
         Corners about the individuals of each, without columns where there are no coordinates.
+    bags : bool
+        Whether labels are those of bags, as of data in one period.
+    marks : array of int (areas,), optional
+        Of such bags without coordinates, as of `workbench.labelled.source.bag_marks`.
     """
 
     labels: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+    bags: bool = False
+    marks: np.ndarray | None = None
 
     @classmethod
-    def of(cls, ds: xr.Dataset) -> KnownAreas | None:
-        """Those of a dataset; None without any."""
-        found = numbered_areas(ds)
+    def of(cls, data: Converted) -> KnownAreas | None:
+        """Those of data; None without any."""
+        found = areas_with_effects(data.ds)
         if found is None:
             return None
-        (labels, which), places = found, _places(ds)
+        (labels, which), places = found, _places(data.ds)
         corners = [np.full((labels.size, places.shape[1]), sign * np.inf) for sign in (1, -1)]
         np.minimum.at(corners[0], which, places)
         np.maximum.at(corners[1], which, places)
-        return cls(labels, *corners)
+        bags, marks = numbered_areas(data.ds) is None, None
+        if bags and not places.shape[1]:
+            marks = np.empty(labels.size, dtype=data.marks.dtype)
+            marks[which] = data.marks[data.ds["membership"].values]
+        return cls(labels, *corners, bags, marks)
 
-    def numbers(self, ds: xr.Dataset) -> torch.Tensor | None:
+    def numbers(self, data: Converted) -> torch.Tensor | None:
         """Number among these of each individual's area, below zero of others; None without any."""
-        given = numbered_areas(ds)
+        given = _bags_of(data.ds) if self.bags else numbered_areas(data.ds)
         if given is None:
             return None
-        (labels, which), places = given, _places(ds)
+        (labels, which), places = given, _places(data.ds)
         found = np.searchsorted(self.labels, labels).clip(max=self.labels.size - 1)
         known = self.labels[found] == labels
-        if places.shape[1] == self.lower.shape[1]:
+        if self.marks is not None:
+            own = np.empty(labels.size, dtype=self.marks.dtype)
+            own[which] = data.marks[data.ds["membership"].values]
+            known &= own == self.marks[found]
+        elif places.shape[1] == self.lower.shape[1]:
             count = np.bincount(which)
             centre = np.stack([np.bincount(which, column) / count for column in places.T], 1) if (
                 places.shape[1]) else np.zeros((labels.size, 0))
@@ -69,9 +97,15 @@ class KnownAreas:
                       & (centre <= self.upper[found] + margin)).all(1)
         return torch.as_tensor(np.where(known, found, -1 - np.arange(labels.size))[which])
 
-    def seen(self, bags: Bags, ds: xr.Dataset) -> Bags:
-        """Bags of a dataset with the numbers that their areas have among these."""
-        return replace(bags, recurring=self.numbers(ds))
+    def seen(self, data: Converted) -> Bags:
+        """Bags of data with the numbers that their areas have among these."""
+        return replace(data.bags, recurring=self.numbers(data))
+
+
+def _bags_of(ds: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of the bags in their order, and which of them each individual is in."""
+    labels, of_bag = np.unique(ds[BAG].values.astype(str), return_inverse=True)
+    return labels, of_bag.reshape(-1)[ds["membership"].values]
 
 
 def _places(ds: xr.Dataset) -> np.ndarray:

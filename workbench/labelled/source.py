@@ -78,7 +78,7 @@ class Converted:
         """
         key = options.dtype, options.device, id(areas)
         if key not in self._cast:
-            own = self.bags if areas is None else areas.seen(self.bags, self.ds)
+            own = self.bags if areas is None else areas.seen(self)
             self._cast[key] = cast_bags(own, options), areas       # kept, as is its id
         return self._cast[key][0]
 

@@ -9,7 +9,6 @@ import torch
 import xarray as xr
 
 from workbench import schema
-from workbench.bagging.recurring import numbered_areas
 from workbench.gp.data.bags import Source
 from workbench.gp.fields.geometry import MOST_PAIRS
 from workbench.gp.inference.parts import ENTRIES, in_parts, seen_in_learning
@@ -20,6 +19,7 @@ from workbench.gp.models.vbagg.design import learns_on_clusters
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import MOST_FEATURES, VariationalState
 from workbench.labelled.candidates import inducing_of
+from workbench.labelled.recurring import areas_with_effects
 from workbench.labelled.source import to_source
 
 _EVALUATIONS = 300      # of the objective in a typical fit
@@ -118,7 +118,7 @@ def auto_bytes(ds: xr.Dataset, summed: bool = False) -> float:
     large = learns_on_clusters(sizes, options.compress)
     learnt = int(clusters.sum()) if large else individuals
     trials, counted = "trials" in ds, schema.counts_add_up(ds)
-    areas = numbered_areas(ds)
+    areas = areas_with_effects(ds)
     lasting = 0 if areas is None else len(areas[0])
     lasting = lasting if lasting <= MOST_PERSISTENT else 0
     return _bytes(individuals, columns + 2, 2 * inducing + lasting, len(sizes),

@@ -14,7 +14,7 @@ from workbench.checks.figures import figure
 _MOST = 8           # values of one hyperparameter that are shown
 _MEANINGS = (       # by the end of the name
     ("area.std", "τ: how much areas differ beyond what the map explains{of_a_rate}"),
-    ("persistent.variance", "variance of what each area has of its own in all periods{of_a_rate}"),
+    ("persistent.variance", "variance of what each area has of its own{of_a_rate}"),
     ("nugget.std", "ν: how much individuals of the same covariates differ{of_a_rate}"),
     ("area.variance", "τ²: variance of what areas differ by beyond the map and their own errors"),
     ("noise.variance", "σ²: variance of an observation around its expected value"),

@@ -1,4 +1,4 @@
-"""Areas that recur: each has a bag in several periods, and keeps an effect in all of them."""
+"""Areas that are known again: each keeps an effect, in several periods or in the only one."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _UNKNOWN = 2**22        # numbers of unknown areas lie that far below; exact in 
 
 
 def numbers(bags: Bags) -> Tensor:
-    """Number of each individual's area (N,); where they do not recur each bag is an unknown one."""
+    """Number of each individual's area (N,); where none is known each bag is an unknown one."""
     return -1 - bags.membership if bags.recurring is None else bags.recurring
 
 
-def recurring_areas(bags: Bags) -> int:
-    """Number of areas, if any of them has individuals in several bags; else zero."""
+def recurring_areas(bags: Bags, once: bool = False) -> int:
+    """Number of areas, if any of them has individuals in several bags, or ``once``; else zero."""
     if bags.recurring is None:
         return 0
     areas, of = bags.recurring.unique(return_inverse=True)
     pairs = (of * bags.count + bags.membership).unique()
-    return len(areas) if len(pairs) > len(areas) else 0
+    return len(areas) if once or len(pairs) > len(areas) else 0
 
 
 def unknown(bags: Bags) -> Bags:

@@ -176,6 +176,11 @@ class Likelihood:
         """Whether `observed` divides totals by their weight."""
         return False
 
+    @classmethod
+    def effect_in_field(cls, source: Source) -> bool:
+        """Whether the effect of an area is a term of the field, as that of several periods is."""
+        return False
+
     def expected_log_prob(self, y: PerBag, moments: BagMoments) -> PerBag:
         """E_q log p(y | η) of each bag (B,)."""
         raise NotImplementedError

@@ -30,6 +30,10 @@ class Binomial(Likelihood):
     drawn). That distribution is matched to moments, so the objective is an approximation of the
     lower bound; of single individuals it is exact, and the objective the bound itself.
 
+    Areas vary more than binomial variables do, as people in one place have more in common than the
+    map says: log odds get an effect of their area, a term of the field. (As the nugget of geo-
+    statistical models of prevalence, Diggle and Giorgi 2016.)
+
     Parameters
     ----------
     trials : callable returning Tensor (B,)
@@ -38,8 +42,8 @@ class Binomial(Likelihood):
 
     name, links = "binomial", ("logit", "probit")
     multinomial = proportions = True
-    no_area_effect = ("overdispersion='area' is not available for the binomial likelihood; use "
-                      "overdispersion='none'")
+    no_area_effect = ("overdispersion='area' of positives out of trials needs to know which area "
+                      "is which: number them by Bags.recurring, or use overdispersion='none'")
 
     def __init__(self, trials):
         super().__init__()
@@ -80,6 +84,12 @@ class Binomial(Likelihood):
     def observed(cls, source: Source) -> Source:
         """A bag's probability is a weighted mean."""
         return replace(source, aggregation="mean")
+
+    @classmethod
+    def effect_in_field(cls, source: Source) -> bool:
+        """Yes, unless one person was tested everywhere: of those nothing tells it from the map."""
+        trials = source.bags.trials
+        return trials is not None and bool((trials > 1).any())
 
     def expected_log_prob(self, y: PerBag, moments: OddsMoments) -> PerBag:
         """E_q log p(y | T) of each bag (B,)."""

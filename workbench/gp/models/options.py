@@ -104,8 +104,10 @@ class VariationalOptions(AggregatedOptions):
         "jensen (square), moment (logit, probit); monte-carlo is the reference for all",
         choices=("default", *BOUND_NAMES))
     overdispersion: str = option(
-        "auto", "area: an iid Gaussian effect of each area on the link scale, its std learnt; auto "
-        "is area for Poisson counts, else none", choices=OVERDISPERSIONS)
+        "auto", "area: an iid Gaussian effect of each area on the link scale, its std learnt (of "
+        "positives out of trials its variance, persistent.variance); auto is area for Poisson "
+        f"counts and for positives in up to {MOST_PERSISTENT} areas, else none",
+        choices=OVERDISPERSIONS)
     persistence: str = option(
         "auto", "of areas with values in several periods: area, an iid Gaussian effect that each "
         "keeps in all of them, its variance learnt; auto is area for up to "
@@ -143,11 +145,12 @@ class VariationalOptions(AggregatedOptions):
                              "overdispersion='none', or likelihood='poisson' with 'area'")
 
     def resolved(self, likelihood: type[Likelihood], given: Mapping | None = None,
-                 recurring: int = 0) -> VariationalOptions:
+                 recurring: int = 0, areas: int = 0) -> VariationalOptions:
         """These options with ``auto`` of overdispersion and nugget as the likelihood has them.
 
         Counts vary more between areas and individuals than Poisson variables do, as long as nobody
-        has shown otherwise: they get an area effect and a nugget, both learnt. Where all
+        has shown otherwise: they get an area effect and a nugget, both learnt. Positives out of
+        trials get an effect that is a term of the field, as that of several periods is. Where all
         hyperparameters are given, an effect is there if its standard deviation is.
 
         Parameters
@@ -158,6 +161,8 @@ class VariationalOptions(AggregatedOptions):
             Hyperparameters of ``condition``, all of them.
         recurring : int
             Number of the source's areas, if they have values in several periods.
+        areas : int
+            Number of known areas whose effect is a term of the field in one period, too.
         """
         named = None if given is None else {**self.hyperparameters, **given}
 
@@ -165,14 +170,17 @@ class VariationalOptions(AggregatedOptions):
             return likelihood.overdispersed if named is None else effect in named
 
         area, nugget = self.overdispersion, self.nugget
-        if area == "auto":
+        if area == "auto" or area == "area" and areas > 0:
             area = "area" if wanted("area.std") else "none"
         if nugget == "auto":
             nugget = "learn" if wanted("nugget.std") else 0.0
-        lasting = self.persistence == "area" or (
+        lasting = recurring > 0 and (self.persistence == "area" or (
             self.persistence == "auto" and self.overdispersion != "none"
-            and recurring <= MOST_PERSISTENT)
-        keeps = lasting and recurring > 0 if named is None else VARIANCE in named
+            and recurring <= MOST_PERSISTENT))
+        if areas > 0 and recurring == 0:
+            lasting = self.overdispersion == "area" or (
+                self.overdispersion == "auto" and areas <= MOST_PERSISTENT)
+        keeps = lasting if named is None else VARIANCE in named
         return replace(self, overdispersion=area, nugget=nugget,
                        persistence="area" if keeps else "none")
 

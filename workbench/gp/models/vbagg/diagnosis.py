@@ -80,6 +80,13 @@ def _note_persistence(fit) -> None:
     if state.options.persistence == "area":
         return
     recurring = recurring_areas(state.given.bags)
+    once = not recurring and state.likelihood.effect_in_field(state.given)
+    alone = recurring_areas(state.given.bags, once=True) if once else 0
+    if alone > MOST_PERSISTENT and asked.overdispersion == "auto":
+        fit.history.notes.append(
+            f"{alone:,} areas have no effect of their own, as that takes long: intervals may be "
+            "too narrow where areas differ by more than their trials say; overdispersion='area' "
+            "adds it, larger areas take less")
     if asked.persistence == "area" and not recurring:
         fit.history.notes.append(
             "persistence='area' changes nothing: no area has values in several periods (labels "

@@ -65,8 +65,9 @@ class VariationalState(Recalled):
     def __init__(self, model, source: Source, design: Design | None = None,
                  given: Mapping | None = None):
         kind = likelihood_for(model.options.likelihood, source)
+        once = kind.effect_in_field(source)
         options: VariationalOptions = model.options.resolved(
-            kind, given, recurring_areas(source.bags))
+            kind, given, recurring_areas(source.bags), recurring_areas(source.bags, once) * once)
         self.link, self.given = kind.link(options.link, source), source
         kind.check(options, source)
         self.rescaled = kind.rescales(source)
