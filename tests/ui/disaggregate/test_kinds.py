@@ -105,7 +105,8 @@ def test_every_model_that_is_offered_maps_values_of_a_kind(
                 share = data["value"] / data["trials"] if kind == TESTED else data["value"]
                 observed = np.average(share, weights=people)
             assert total == pytest.approx(observed, rel=0.15), (model, link)
-            assert state.inapplicable("area_effect"), (model, link)
+            shares = kind == TESTED and model != "constant"     # whose areas have effects
+            assert bool(state.inapplicable("area_effect")) != shares, (model, link)
             store.close()
 
 
@@ -152,7 +153,11 @@ def test_what_suits_counts_is_not_kept_for_other_values_nor_the_other_way():
     assert state.inapplicable("overdispersion") == labels.OWN_SD
     state.add("own-2", Choice("tests", kind=TESTED, **made))
     assert (state.link, state.likelihood) == ("logit", "binomial")
-    assert state.inapplicable("nugget") == state.inapplicable("overdispersion") == labels.NO_EFFECTS
+    assert state.inapplicable("nugget") == labels.NO_NUGGET
+    assert not state.inapplicable("overdispersion") and not state.inapplicable("area_effect")
+    assert "overdispersion" not in state.spec().options     # by default, of up to 500 areas
+    state.overdispersion = "none"
+    assert state.spec().options["overdispersion"] == "none" and state.inapplicable("area_effect")
     state.dataset = "korea"
     assert (state.link, state.likelihood, state.choice.kind) == ("exp", "poisson", COUNT)
     state.model = "aggregated-gp"

@@ -84,7 +84,9 @@ def choices_of(fit) -> dict:
     options, state = fit.model.options, fit.inner.state
     found = {"model": "vbagg", "kernel": options.kernel, "transform": options.transform,
              "link": state.link.name, "likelihood": state.likelihood.name}
-    return found | {name: getattr(state.options, name) for name in ("overdispersion", "nugget")}
+    kept = state.likelihood.name == "binomial" and state.options.persistence == "area"
+    return found | {"overdispersion": "area" if kept else state.options.overdispersion,
+                    "nugget": state.options.nugget}
 
 
 def _offered(choices: Mapping, state: State) -> bool:

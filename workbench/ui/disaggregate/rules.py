@@ -36,9 +36,9 @@ def inapplicable(state: State, name: str) -> str:
         return labels.FLAT_MAP
     if name == "lengthscale" and map_term(state.kernel) == "linear":
         return "regression alone has no lengthscale"
-    if name in ("overdispersion", "nugget") and state.likelihood == "binomial":
-        return labels.NO_EFFECTS
-    if name == "overdispersion" and state.likelihood != "poisson":
+    if name == "nugget" and state.likelihood == "binomial":
+        return labels.NO_NUGGET
+    if name == "overdispersion" and state.likelihood not in ("poisson", "binomial"):
         return labels.OWN_SD if state.likelihood == "normal" else labels.OVERDISPERSED
     if name == "area_effect" and not _has_effect(state):
         return labels.NO_EFFECT
@@ -64,6 +64,15 @@ def impossible(state: State, name: str) -> dict[str, str]:
     return {}
 
 
+def of_noise(state: State) -> dict[str, object]:
+    """Options of link and noise, as the models take them."""
+    found = {name: getattr(state, name)
+             for name in ("link", "likelihood", "overdispersion", "nugget")}
+    if state.likelihood == "binomial" and found["overdispersion"] == "area":
+        del found["overdispersion"]         # the default, which is none where areas are too many
+    return found
+
+
 def _without_exact(choice: Choice) -> str:
     """Why the exact model cannot be had on data; empty if it can."""
     if choice.kind == TESTED:
@@ -73,7 +82,7 @@ def _without_exact(choice: Choice) -> str:
 
 def _has_effect(state: State) -> bool:
     """Whether areas or individuals have iid effects, or multipliers, under a positive link."""
-    if state.choice.kind != COUNT:          # others have no effects that a value could tell
+    if state.choice.kind not in (COUNT, TESTED):    # others have none that a value could tell
         return False
     if state.model == AUTO:
         return True

@@ -59,7 +59,7 @@ class State(state.State):
     likelihood = param.Selector(doc="Distribution of an area's value around its expectation.")
     overdispersion = param.Selector(
         objects={"area effect (recommended)": "area", "none": "none"},
-        doc="Counts of real areas vary more than Poisson: an iid effect of each area takes up "
+        doc="Real areas vary more than their counts tell: an iid effect of each area takes up "
         "what covariates and map cannot, or else the map overfits.")
     kernel = param.Selector(doc="Terms of the Gaussian process: covariates and map.")
     transform = param.Selector(
@@ -277,9 +277,8 @@ class State(state.State):
             options["kernel"] = self.kernel
             options |= {"inducing_inputs": "averages"} if self.model == "vbagg" else {}  # as auto's
             options |= {} if self.transform == "standardise" else {"transform": self.transform}
-        for name in ("link", "likelihood", "overdispersion", "nugget"):
-            if not self.inapplicable(name):
-                options[name] = getattr(self, name)
+        options |= {name: value for name, value in rules.of_noise(self).items()
+                    if not self.inapplicable(name)}
         return Spec(
             dataset=self.choice.dataset or self.dataset, dataset_options=loader, level=level,
             areas=areas, model=self.model, options=options, hyperparameters=self.fixed(),
