@@ -167,16 +167,21 @@ def test_means_as_continuous_totals(ds):
          "covariates": (("individual", "covariate"), rng.normal(size=(60, 1)))},
         coords={"bag": areas, "covariate": ["height"]})
     only(oddities(made), "do not grow with the km² of their areas", "aggregation='mean'")
-    celsius = made.assign(value=("bag", np.round(rng.normal(2, 5, 60)), attrs))
-    only(oddities(celsius), "look like means, as temperatures are")
     persons = made.assign(weight=made["weight"].assign_attrs(units="persons"))
-    warm = rng.normal(15, 4, 60)                    # differ too much to be told beside km²
-    only(oddities(persons.assign(value=("bag", warm, attrs))), "do not grow with the persons")
+    # They differ too much to be told beside km².
+    for warm in (rng.normal(15, 4, 60), np.round(rng.normal(2, 5, 60))):
+        found = oddities(persons.assign(value=("bag", warm, attrs)))
+        only(found, "do not grow with the persons", "look like means, as temperatures are")
+        assert oddities(made.assign(value=("bag", warm, attrs))) == []
     # Totals, of one sign and of both; products that have nothing to do with
     # the size of regions, or of tracts of as many people each.
     for value in (total * rng.lognormal(0, 1, 60), total * rng.normal(0, 1, 60),
                   rng.lognormal(8, 1, 60), rng.lognormal(8, 0.2, 60)):
         assert oddities(made.assign(value=("bag", value, attrs))) == []
+    for seed in range(20):      # forests have nothing to do with people, or shun them
+        rng = np.random.default_rng(seed)
+        forest = rng.lognormal(3, 1, 60) * (total / 150) ** rng.choice([0, -0.3])
+        assert oddities(persons.assign(value=("bag", forest, attrs))) == []
     assert oddities(made.assign(value=("bag", made["value"].values, {**attrs, "aggregation": "mean"}
                                        ))) == []
 

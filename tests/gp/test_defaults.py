@@ -112,7 +112,7 @@ def test_what_is_asked_for_must_be_given():
         VBAgg(overdispersion="area").condition(counts(), GIVEN)
     with pytest.raises(InputError, match="area.std"):
         VBAgg(overdispersion="none").condition(counts(), GIVEN | {"area.std": 0.3})
-    with pytest.raises(InputError, match="needs to know which area is which"):
+    with pytest.raises(InputError, match="is not available for these positives out of trials"):
         VBAgg().condition(survey(), GIVEN | {"area.std": 0.3})
 
 

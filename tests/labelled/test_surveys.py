@@ -105,12 +105,13 @@ def test_areas_that_differ_by_no_more_have_small_effects():
 
 
 def test_effects_of_surveyed_areas_are_known_again(ds, tmp_path):
-    """By name and place, in any data; after saving; under another name or place they are not."""
+    """By name and content, without values, too, and after saving; others are not."""
     fit = wb.VBAgg(kernel="linear(log_rate)", max_steps=20).fit(ds)
     own = fit.over(ds)
     assert own.mean.attrs["distribution"].endswith("given their observed totals")
     other = ds.drop_vars(["value", "trials", "truth", "individual_value"])
     np.testing.assert_allclose(fit.over(other).mean, own.mean)
+    assert fit.over(other).mean.attrs["distribution"] == own.mean.attrs["distribution"]
     renamed = other.assign_coords(bag=[f"c{k}" for k in range(30)])
     elsewhere = other.assign_coords(x=other["x"] + 1e4)
     for unknown in (renamed, elsewhere):
@@ -123,6 +124,72 @@ def test_effects_of_surveyed_areas_are_known_again(ds, tmp_path):
     alone = wb.VBAgg(kernel="linear(log_rate)", max_steps=20).fit(placeless)
     changed = placeless.assign(covariates=placeless["covariates"] + 1e-3)
     assert float((alone.over(changed).std / alone.over(placeless).std).min()) > 1
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")      # of short fits
+def test_what_has_the_name_of_an_area_only_has_no_effect_of_it():
+    """Pixels of a raster are numbered, and so are areas and their unions."""
+    ds, _ = overdispersed(0, 0.8)
+    ds = ds.assign_coords(bag=np.arange(60).astype(str))
+    fit = wb.VBAgg(kernel="linear(log_rate)", max_steps=20).fit(ds)
+    pixels = xr.Dataset({"log_rate": (("y", "x"), np.zeros((30, 30)))}, coords={
+        "y": np.linspace(99, 1, 30), "x": np.linspace(1, 99, 30)})
+    for chunks in (7, 30):
+        mean = fit.map_over(pixels, chunks=chunks)["mean"].values
+        assert np.ptp(mean) < 1e-9
+    places = ds.drop_vars(["value", "trials", "truth"]).isel(individual=slice(0, 60)).assign(
+        membership=("individual", np.arange(60)))
+    np.testing.assert_allclose(fit.at(places).std, fit.at(places, area_effect=False).std)
+    fewer = wb.merge_to(ds.drop_vars("truth"), 20)
+    merged = wb.VBAgg(kernel="linear(log_rate)", max_steps=20).fit(fewer)
+    other = wb.merge_to(ds.drop_vars("truth"), 15)
+    same = merged.over(other).std.values == merged.over(other, False).std.values
+    assert (same != merged.learnt_from(other).values).all() and same.sum() > 10
+    assert (merged.over(fewer).std.values < merged.over(fewer, False).std.values).all()
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")      # of short fits
+def test_what_is_asked_of_effects_is_done_or_refused(ds):
+    given = {"mean": -1.0, "linear.variance": 0.5}
+    def model(effect):
+        return wb.VBAgg(kernel="linear", overdispersion=effect, max_steps=3)
+
+    with pytest.raises(InputError, match="missing: persistent.variance"):
+        model("area").condition(ds, given)
+    with pytest.raises(InputError, match="persistent.variance"):
+        model("none").condition(ds, given | {"persistent.variance": 0.2})
+    assert "persistent.variance" in model("auto").condition(
+        ds, given | {"persistent.variance": 0.2}).hyperparameters
+    assert "persistent.variance" not in model("auto").condition(ds, given).hyperparameters
+    years = ds.assign_coords(area=("bag", [f"A{k % 15}" for k in range(30)]),
+                             period=("bag", ["1"] * 15 + ["2"] * 15))
+    assert "persistent.variance" in model("auto").fit(years).hyperparameters
+    with pytest.raises(InputError, match="it needs areas in one period"):
+        model("area").fit(years)
+    single = ds.assign(trials=ds["trials"] * 0 + 1, value=(ds["value"] > 30).astype(float)
+                       .assign_attrs(ds["value"].attrs))
+    assert "persistent.variance" not in model("auto").fit(single).hyperparameters
+    with pytest.raises(InputError, match="where more than one person was tested"):
+        model("area").fit(single)
+
+
+def test_reports_say_what_an_area_has_of_its_own(ds):
+    from workbench.labelled.card import card_of
+    from workbench.reporting.formula import describe
+
+    card = card_of(wb.VBAgg(kernel="linear", max_steps=20).fit(ds))
+    assert [term["name"] for term in card["terms"]] == ["linear"]
+    said = " ".join(describe(card).sentences)
+    assert "v is an effect of each area, for what its covariates do not explain" in said
+    assert "nothing" not in said
+
+
+def test_many_areas_have_no_effects_in_folds_either(ds, monkeypatch):
+    from workbench.labelled import candidates
+
+    assert candidates.options_of_values(candidates.Converted(ds)) == {}
+    monkeypatch.setattr(candidates, "MOST_PERSISTENT", 29)
+    assert candidates.options_of_values(candidates.Converted(ds)) == {"overdispersion": "none"}
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ _FEW_AREAS = 10         # below which nothing is said of values beside weights
 _FEW_VALUES = 5         # below which nothing is said of how values are distributed
 _UNEQUAL, _EVEN = 0.4, 0.35     # log-sd of weights that differ; of it, that of means at most
 _NEARLY_EQUAL = 0.1     # the same share beside weights that are no people
+_HALF = 0.5             # the same share of what does not depend on people at all
 _DIFFER = 0.1           # log-sd of weights beside which totals cannot be all the same
 _FLAT = 0.4             # change of log values for one of log weights, of rates at most
 
@@ -95,9 +96,9 @@ def flat(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
 def measured(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
     """Continuous totals that do not grow with the weight of their areas, such as temperatures.
 
-    Of one sign they are the same but for little in areas of very different weights, or do not grow
-    with populations; of both signs their size does not grow with the weight. Products of regions
-    beside the regions' size are none of these: they differ as much.
+    Of one sign they are the same but for little in areas of very different weights. Beside
+    populations they may differ by more, and be of both signs, if their size does not depend on
+    these at all. Products of regions and balances of land are none of these: they differ by more.
     """
     if value.size < _FEW_AREAS or not (total > 0).all():
         return []
@@ -111,9 +112,11 @@ def measured(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Findi
     # Tracts of as many people each differ little in their totals, and much in their size.
     share = _EVEN if of_people(ds) else _NEARLY_EQUAL
     if not (one_sign and some.all() and size.std() <= share * spread):
+        # What has nothing to do with people, as land, differs as much as they do.
+        if not of_people(ds) or spread < _UNEQUAL or one_sign and size.std() > _HALF * spread:
+            return []
         found = linregress(weights, size)
-        grows = spread < _UNEQUAL or found.slope + 2 * found.stderr >= _FLAT
-        if grows or one_sign and not (of_people(ds) and size.std() <= spread):
+        if abs(found.slope) > 2 * found.stderr or found.slope + 2 * found.stderr >= _FLAT:
             return []
     units = str(ds["weight"].attrs.get("units", "")) or "weight"
     return [suspicious(

@@ -149,8 +149,8 @@ def _opened(path: Path, name: str | None, chunks: int) -> list[tuple[str, xr.Dat
             bands = bands_of(opened, path.stem)
     require(name is None or len(bands) == 1, f"{path.name} has {len(bands)} bands "
             f"({', '.join(own for own, _ in bands)}), and one raster is wanted by the name "
-            f"{name!r}: write its band to a file of its own, as by gdal_translate -b 1 "
-            f"{path.name} {name}.tif")
+            f"{name!r}: give the file without a name, if its bands have the right ones, or write "
+            "that band to a file of its own")
     return [(name or own, band) for own, band in bands]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
+from workbench.gp.kernels.persistent import PERSISTENT
 from workbench.gp.models.options import non_defaults
 
 CARD = "model_card"     #: attribute of a map that holds it, as JSON
@@ -26,12 +27,11 @@ def card_of(fit) -> dict[str, Any]:
         What JSON can hold: ``model``, ``class``, ``options`` that are not defaults, ``summary``,
         ``paper``; ``likelihood``, ``link``,
         ``aggregation``, ``rescaled`` (whether values are divided by the areas' weights),
-        ``overdispersion``, ``nugget``, ``trials``, ``noise``, ``kernel``, ``inducing`` and
-        ``features`` where the model has them; ``terms`` (name, columns) of the kernel;
-        ``hyperparameters`` (name, value, unit, prior, fixed) in natural units; ``coefficients``
-        (name, mean, std) of standardised covariates; ``areas``, ``steps``, ``seconds``,
-        ``converged``, ``cancelled``, ``failed`` and
-        ``notes``.
+        ``overdispersion``, ``persistence``, ``nugget``, ``trials``, ``noise``, ``kernel``,
+        ``inducing`` and ``features`` where the model has them; ``terms`` (name, columns) of the
+        kernel's map; ``hyperparameters`` (name, value, unit, prior, fixed) in natural units;
+        ``coefficients`` (name, mean, std) of standardised covariates; ``areas``, ``steps``,
+        ``seconds``, ``converged``, ``cancelled``, ``failed`` and ``notes``.
     """
     state, history = fit.inner.state, fit.inner.history
     inner = fit.model._inner
@@ -55,8 +55,8 @@ def card_of(fit) -> dict[str, Any]:
     found["link"] = str(getattr(link, "name", ""))
     found["rescaled"] = bool(getattr(state, "rescaled", False))
     options = getattr(state, "options", fit.model.options)
-    for name in ("overdispersion", "nugget", "noise", "kernel", "inducing", "bound", "average",
-                 "transform", "composite"):
+    for name in ("overdispersion", "persistence", "nugget", "noise", "kernel", "inducing", "bound",
+                 "average", "transform", "composite"):
         value = getattr(options, name, None)
         if isinstance(value, str | Real) and value is not None:
             found[name] = value
@@ -70,7 +70,8 @@ def card_of(fit) -> dict[str, Any]:
 def _terms(fit, state) -> list[dict]:
     names = fit._columns.names
     return [{"name": str(term.name), "columns": [str(names[c]) for c in term.columns]}
-            for term in getattr(getattr(state, "field", None), "terms", ())]
+            for term in getattr(getattr(state, "field", None), "terms", ())
+            if term.name != PERSISTENT]         # which is no part of the map
 
 
 def _hyperparameter(item) -> dict:

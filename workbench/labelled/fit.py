@@ -125,7 +125,7 @@ class Fit(Regional):
             lambda count, seed: self.inner.draw_rates(bags, known, count, seed))
         return self._individuals(
             predictive, data, self.rate_units, "rate",
-            conditional_on(self.inner, area_effect, trained), joint)
+            conditional_on(self.inner, area_effect, trained, bags), joint)
 
     def over(self, ds: xr.Dataset, area_effect: bool = True) -> LabelledPredictive:
         """Distribution of the bag parameter: the expected total, mean, or share of positives.
@@ -152,7 +152,7 @@ class Fit(Regional):
             lambda count, seed: factor * self.inner.draw_totals(bags, known, count, seed))
         return LabelledPredictive(predictive, coords_of(data.ds, "bag"), "bag", self._units,
                                   "bag parameter", conditional_on(
-                                      self.inner, area_effect, trained), joint)
+                                      self.inner, area_effect, trained, bags), joint)
 
     def to_dataset(self, ds: xr.Dataset, quantiles=(0.05, 0.5, 0.95),
                    threshold: float | Sequence[float] | None = None, area_effect: bool = True, *,

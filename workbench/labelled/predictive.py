@@ -13,6 +13,7 @@ from workbench.checks import require, warn
 from workbench.gp.predictive import Predictive
 
 if TYPE_CHECKING:
+    from workbench.gp.data.bags import Bags
     from workbench.gp.models.fits import ModelFit
 
 _SHARED = ("x", "y", "row", "column", "coverage", "individual_geometry")
@@ -25,7 +26,8 @@ DISTRIBUTIONS = {
 }
 
 
-def conditional_on(inner: ModelFit, area_effect: bool, trained: torch.Tensor, **which) -> str:
+def conditional_on(inner: ModelFit, area_effect: bool, trained: torch.Tensor,
+                   bags: Bags | None = None, **which) -> str:
     """What rates are conditional on, in words: of no totals where no effect of an area knows them.
 
     Parameters
@@ -36,10 +38,13 @@ def conditional_on(inner: ModelFit, area_effect: bool, trained: torch.Tensor, **
         As of `Fit.at`.
     trained : Tensor (bag,)
         Position of each bag among those trained on, -1 for others.
+    bags : Bags, optional
+        The bags, whose areas are numbered where they keep an effect.
     **which
         ``task=`` and ``source=``, of fits to several sources.
     """
-    kept = inner.keeps_effects and trained is not None and bool((trained >= 0).any())
+    kept = inner.keeps_effects and bags is not None and bags.recurring is not None and bool(
+        (bags.recurring >= 0).any())
     return DISTRIBUTIONS[area_effect and (kept or inner.knows_totals(trained, **which))]
 
 

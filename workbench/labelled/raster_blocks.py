@@ -110,7 +110,8 @@ def predicted(fit: Fit, asked: Asked, table: np.ndarray, x: np.ndarray, y: np.nd
         "membership": (schema.INDIVIDUAL, np.arange(count))}, coords)
     data = Converted(places)        # not checked: it holds by how it was made
     latent = fit.latent(data)
-    maps = marginal_maps(fit.at(data), None, places["weight"], asked.quantiles, asked.threshold)
+    maps = marginal_maps(fit.at(data, area_effect=False), None, places["weight"], asked.quantiles,
+                         asked.threshold)
     return maps | {"latent_mean": latent.mean, "latent_std": latent.std,
                    "extrapolation": fit.extrapolation(data)}
 

@@ -17,7 +17,7 @@ from workbench.labelled.card import CARD, card_of
 from workbench.labelled.identity import data_hash
 from workbench.labelled.once import converted
 from workbench.labelled.places import same_crs
-from workbench.labelled.predictive import coords_of, labelled
+from workbench.labelled.predictive import conditional_on, coords_of, labelled
 from workbench.labelled.recurring import KnownAreas
 from workbench.labelled.saving import save_fit
 from workbench.labelled.source import Converted, TrainingBags
@@ -269,3 +269,8 @@ class FitRecord:
     def _trained(self, data: Converted, **which) -> torch.Tensor:
         """Position of each bag among the training bags, -1 for others; ``which`` see `at`."""
         return self._training.positions(data)
+
+    def _conditional_on(self, data: Converted, area_effect: bool) -> str:
+        """What rates are conditional on, in words; see `conditional_on`."""
+        return conditional_on(
+            self.inner, area_effect, self._trained(data), self._bags(data))

@@ -21,10 +21,12 @@ def areas_with_effects(ds: xr.Dataset) -> tuple[np.ndarray, np.ndarray] | None:
     """Labels of areas that keep an effect, and which of them each individual is in.
 
     Those of several periods, as `workbench.bagging.recurring.numbered_areas`; of positives out of
-    trials, whose effects are a term of the field, the bags themselves; else None.
+    trials of more than one person, whose effects are a term of the field, the bags themselves; else
+    None.
     """
     found = numbered_areas(ds)
-    return _bags_of(ds) if found is None and "trials" in ds else found
+    tested = "trials" in ds and bool((ds["trials"] > 1).any())
+    return _bags_of(ds) if found is None and tested else found
 
 
 def numbered(ds: xr.Dataset) -> torch.Tensor | None:
@@ -37,22 +39,23 @@ def numbered(ds: xr.Dataset) -> torch.Tensor | None:
 class KnownAreas:
     """What areas of a fit that keep an effect are known by in other data.
 
+    Those of several periods by label and place, as their pixels may be others in another period.
+    Those of one period, which are bags, by label and content, as effects given totals are: a raster
+    numbers its pixels, and merged areas are numbered, too.
+
     Parameters
     ----------
     labels : array of str (areas,)
         In the order of their numbers.
     lower, upper : array (areas, 2)
         Corners about the individuals of each, without columns where there are no coordinates.
-    bags : bool
-        Whether labels are those of bags, as of data in one period.
     marks : array of int (areas,), optional
-        Of such bags without coordinates, as of `workbench.labelled.source.bag_marks`.
+        Of areas of one period, as of `workbench.labelled.source.bag_marks`.
     """
 
     labels: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    bags: bool = False
     marks: np.ndarray | None = None
 
     @classmethod
@@ -65,24 +68,20 @@ class KnownAreas:
         corners = [np.full((labels.size, places.shape[1]), sign * np.inf) for sign in (1, -1)]
         np.minimum.at(corners[0], which, places)
         np.maximum.at(corners[1], which, places)
-        bags, marks = numbered_areas(data.ds) is None, None
-        if bags and not places.shape[1]:
-            marks = np.empty(labels.size, dtype=data.marks.dtype)
-            marks[which] = data.marks[data.ds["membership"].values]
-        return cls(labels, *corners, bags, marks)
+        marks = _marks(data)[1] if numbered_areas(data.ds) is None else None
+        return cls(labels, *corners, marks)
 
     def numbers(self, data: Converted) -> torch.Tensor | None:
         """Number among these of each individual's area, below zero of others; None without any."""
-        given = _bags_of(data.ds) if self.bags else numbered_areas(data.ds)
+        given = _bags_of(data.ds) if self.marks is not None else numbered_areas(data.ds)
         if given is None:
             return None
         (labels, which), places = given, _places(data.ds)
         found = np.searchsorted(self.labels, labels).clip(max=self.labels.size - 1)
         known = self.labels[found] == labels
         if self.marks is not None:
-            own = np.empty(labels.size, dtype=self.marks.dtype)
-            own[which] = data.marks[data.ds["membership"].values]
-            known &= own == self.marks[found]
+            if known.any():
+                known &= _marks(data)[1] == self.marks[found]
         elif places.shape[1] == self.lower.shape[1]:
             count = np.bincount(which)
             centre = np.stack([np.bincount(which, column) / count for column in places.T], 1) if (
@@ -106,6 +105,12 @@ def _bags_of(ds: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
     """Labels of the bags in their order, and which of them each individual is in."""
     labels, of_bag = np.unique(ds[BAG].values.astype(str), return_inverse=True)
     return labels, of_bag.reshape(-1)[ds["membership"].values]
+
+
+def _marks(data: Converted) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of the bags in their order, and what each holds as a number."""
+    labels, first = np.unique(data.ds[BAG].values.astype(str), return_index=True)
+    return labels, data.marks[first]
 
 
 def _places(ds: xr.Dataset) -> np.ndarray:

@@ -14,7 +14,6 @@ from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.influence import influence
 from workbench.labelled.drawing import PRESERVED, chunks
 from workbench.labelled.insight import Insight
-from workbench.labelled.predictive import conditional_on
 
 KINDS = ("expected", "observed", "preserved")
 
@@ -102,7 +101,7 @@ class Regional(Insight):
             else:
                 drawn = self.sample(data.ds, count, preserve_totals=kind == "preserved", seed=own)
                 parts.append(zones.of_values(drawn.values))
-        said = {"expected": conditional_on(self.inner, area_effect, self._trained(data)),
+        said = {"expected": self._conditional_on(data, area_effect),
                 "preserved": PRESERVED,
                 "observed": "posterior predictive"}[kind]
         return zones.labelled(np.concatenate(parts), quantiles, threshold, {
@@ -202,7 +201,7 @@ class Regional(Insight):
             total = np.bincount(data.ds["membership"].values, data.ds["weight"].values)
             drawn = (drawn / total).assign_attrs(drawn.attrs, units=self.rate_units)
         return ranks(drawn, top=top, level=level).assign_attrs(
-            distribution=conditional_on(self.inner, area_effect, self._trained(data)))
+            distribution=self._conditional_on(data, area_effect))
 
     def explain(self, ds: xr.Dataset, at, *, area_effect: bool = True, nearest: int = 5,
                 influential: int = 5, quantiles: tuple[float, ...] = (0.05, 0.5, 0.95),

@@ -29,6 +29,7 @@ _A, _I = m.name("a"), m.name("i")
 _RATE, _F, _ETA = (m.below(m.name(one), _I) for one in ("λ", "f", "x"))
 _Y, _PARAMETER = m.below(m.name("y"), _A), m.below(m.name("η"), _A)
 _EFFECT, _NUGGET = m.below(m.name("u"), _A), m.below(m.name("ε"), _I)
+_KEPT = m.below(m.name("v"), _A)
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,8 @@ def _field(card: dict[str, Any]) -> tuple[list[str], list[Markup]]:
         parts += [m.sign("+"), _NUGGET]
     if effect and link not in ("exp", "square"):
         parts += [m.sign("+"), _EFFECT]
+    kept = card.get("persistence") == "area"
+    parts += [m.sign("+"), _KEPT] if kept else []
     lines = [m.equation(_RATE, m.sign("="), shown, m.sign(","), _F, m.sign("="), *parts)]
     sentences = [said]
     for k, term in enumerate(terms, 1):
@@ -168,6 +171,11 @@ def _field(card: dict[str, Any]) -> tuple[list[str], list[Markup]]:
     if effect:
         sentences.append("u is an effect of each area, for what its covariates do not explain.")
         lines.append(_normal(_EFFECT, "τ"))
+    if kept:
+        sentences.append(("v is an effect of each area" if card.get("trials") else
+                          "v is an effect that each area keeps in all periods")
+                         + ", for what its covariates do not explain.")
+        lines.append(_normal(_KEPT, "κ"))
     if nugget:
         sentences.append("ε is an effect of each individual, for what tells it from others with "
                          "the same covariates.")

@@ -47,7 +47,7 @@ def powers(state) -> list[float]:
     state : VariationalState
         At its starting hyperparameters.
     """
-    if any(item.name == "area.std" for item in state.hyperparameters.free):
+    if any(item.name in ("area.std", VARIANCE) for item in state.hyperparameters.free):
         return []
     away = _away(state, seen_in_learning(state).detach())
     if away < _HARD:

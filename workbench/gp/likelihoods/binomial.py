@@ -42,8 +42,10 @@ class Binomial(Likelihood):
 
     name, links = "binomial", ("logit", "probit")
     multinomial = proportions = True
-    no_area_effect = ("overdispersion='area' of positives out of trials needs to know which area "
-                      "is which: number them by Bags.recurring, or use overdispersion='none'")
+    no_area_effect = ("overdispersion='area' is not available for these positives out of trials: "
+                      "it needs areas in one period (over several persistence='area' is their "
+                      "effect) where more than one person was tested, and in torch their numbers, "
+                      "Bags.recurring; use overdispersion='none'")
 
     def __init__(self, trials):
         super().__init__()

@@ -170,17 +170,19 @@ class VariationalOptions(AggregatedOptions):
             return likelihood.overdispersed if named is None else effect in named
 
         area, nugget = self.overdispersion, self.nugget
-        if area == "auto" or area == "area" and areas > 0:
+        in_field = areas > 0 and recurring == 0
+        if area == "auto" or area == "area" and in_field:
             area = "area" if wanted("area.std") else "none"
         if nugget == "auto":
             nugget = "learn" if wanted("nugget.std") else 0.0
         lasting = recurring > 0 and (self.persistence == "area" or (
             self.persistence == "auto" and self.overdispersion != "none"
             and recurring <= MOST_PERSISTENT))
-        if areas > 0 and recurring == 0:
+        if in_field:
             lasting = self.overdispersion == "area" or (
                 self.overdispersion == "auto" and areas <= MOST_PERSISTENT)
-        keeps = lasting if named is None else VARIANCE in named
+        keeps = lasting if named is None or in_field and self.overdispersion != "auto" else (
+            VARIANCE in named)
         return replace(self, overdispersion=area, nugget=nugget,
                        persistence="area" if keeps else "none")
 

@@ -111,6 +111,7 @@ def scores_of(fit: Fit, data: xr.Dataset, others: Beside, samples: int) -> xr.Da
     """
     from workbench.comparison.assessment import assemble
     from workbench.evaluation.units import score_units, targets
+    from workbench.gp.kernels.persistent import VARIANCE
     from workbench.labelled.once import converted_once
 
     name = fit.model.name
@@ -119,7 +120,7 @@ def scores_of(fit: Fit, data: xr.Dataset, others: Beside, samples: int) -> xr.Da
     scores = assemble({name: own} | {other: units for other, units in others.scored.items()
                                      if other != name}, data, pinned=True)
     flat = fit if name == "constant" else others.flat
-    scores.attrs[names.EFFECTS] = "area.std" in flat.hyperparameters
+    scores.attrs[names.EFFECTS] = bool({"area.std", VARIANCE} & set(flat.hyperparameters))
     scores = scores.assign(membership=("individual", data["membership"].values))
     return scores if others.split is None else scores.assign(
         split_crps=("individual", others.split))
