@@ -89,4 +89,5 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "error: needs Python 3.11 or newer, but '$(PYTHON)' is" \
 	       "$$($(PYTHON) --version 2>&1); try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@# Debian's Python without python3-venv leaves half of one, which would be taken for a whole.
+	$(PYTHON) -m venv $(VENV) || { rm -f $@; exit 1; }

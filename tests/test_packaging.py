@@ -158,6 +158,19 @@ def test_make_refuses_an_old_python_in_words(target, tmp_path):
     assert not (tmp_path / "venv").exists()
 
 
+@needs_make
+def test_an_environment_that_could_not_be_made_is_begun_anew(tmp_path):
+    """As by Debian's Python without python3-venv, which says what to install."""
+    python, own = tmp_path / "python", tmp_path / "venv" / "bin" / "python"
+    python.write_text('#!/bin/sh\nif [ "$2" != venv ]; then exit 0; fi\n'
+                      f'mkdir -p {own.parent}; touch {own}; echo install python3-venv; exit 1\n')
+    python.chmod(0o755)
+    for _ in range(2):
+        refused = make("serve", f"PYTHON={python}", f"VENV={tmp_path / 'venv'}")
+        assert refused.returncode != 0 and "install python3-venv" in refused.stdout
+        assert not own.exists()
+
+
 def test_ci_runs_what_a_user_runs():
     script = REPOSITORY / ".ci" / "run"
     assert os.access(script, os.X_OK)
