@@ -25,6 +25,7 @@ from workbench.ui.disaggregate.kinds import (
 from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.controls import Controls
 from workbench.ui.disaggregate.views.maps import Maps
 from workbench.ui.disaggregate.views.own import Own
 
@@ -162,6 +163,31 @@ def test_what_suits_counts_is_not_kept_for_other_values_nor_the_other_way():
     assert (state.link, state.likelihood, state.choice.kind) == ("exp", "poisson", COUNT)
     state.model = "aggregated-gp"
     assert state.impossible("dataset")["own-2"] == labels.NEEDS_BINOMIAL
+
+
+def test_the_sidebar_follows_data_of_another_kind_and_back():
+    """Options that are disabled, as identity beside Poisson, may not be there for other values."""
+    state = State()
+    controls = Controls(Store(state))
+    made = {"lengthscales": (1, 10), "unit": "km", "thresholds": (1,), "threshold": 1, "factor": 1,
+            "spread": 1.0, "granularities": {"all": "all"}}
+    first = state.dataset
+    for name, kind in (("own-1", TESTED), ("own-2", MEAN), ("own-3", AMOUNT), ("own-4", COUNT)):
+        state.add(name, Choice(kind, kind=kind, **made))
+        for model in state.param.model.objects:
+            if model in state.impossible("model"):
+                continue
+            state.model = model
+            for link in set(state.param.link.objects) - set(state.impossible("link")):
+                state.link = link
+                for each in controls.widgets.values():
+                    if hasattr(each, "disabled_options"):
+                        assert set(each.disabled_options) < set(each.values)
+        state.model = "vbagg"
+        for other in (first, name):
+            state.dataset = other
+            assert controls.widgets["link"].values == state.param.link.objects
+    assert controls.widgets["link"].disabled_options == ["identity"]
 
 
 def test_means_are_told_of_in_their_own_words_and_are_not_split(contents):

@@ -41,15 +41,26 @@ class Controls(View):
 
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
-        state = store.state
+        state, self.widgets = store.state, {}
+        # Registered before the widgets, whose options may not be others while some are disabled.
+        offered = [name for name in _LABELS if hasattr(state.param[name], "objects")]
+        state.param.watch(self._enable, offered, what="objects")
         self.widgets = {name: widget(state, name, label, _KINDS.get(name, SELECT), (6, 10))
                         for name, label in _LABELS.items()}
         for step, name in (("areas", "granularity"), ("model", "model")):
             self.widgets[name].css_classes = [target(step)]
         self.lengthscale = Lengthscale(store)
         self._panel = stretched(*self._parts())
+        state.param.watch(self._applicable, offered, what="objects")
         self.follow(self._applicable, "model", "link", "likelihood", "overdispersion", "nugget",
                     "kernel", "dataset", of=state)
+
+    def _enable(self, *events) -> None:
+        """Disable none of what is offered no longer."""
+        for event in events:
+            each = self.widgets.get(event.name)
+            if hasattr(each, "disabled_options"):
+                each.disabled_options = []
 
     def _applicable(self, *events) -> None:
         for name, each in self.widgets.items():
@@ -64,7 +75,9 @@ class Controls(View):
                     self.store.state.param[name].doc,
                     *(f"Not offered: {why}." for why in dict.fromkeys(barred.values()))])
             if hasattr(each, "disabled_options"):
-                each.disabled_options = list(barred)
+                # While data change a widget may be behind, and refuses what it does not offer.
+                each.disabled_options = [one for one in barred
+                                         if one in each.values and one != each.value]
 
     def _parts(self) -> list:
         parts = [note(messages.ABOUT, inset=_INSET)]
