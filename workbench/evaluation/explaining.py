@@ -141,6 +141,9 @@ def _areas(ds: xr.Dataset, own: str, nearest: int) -> xr.Dataset:
     total = np.bincount(ds["membership"].values, ds["weight"].values, len(names))
     sums = ds["value"].attrs.get("aggregation", "sum") == "sum"
     rate = ds["value"].values / (total if sums else 1.0)
+    if "trials" in ds:
+        tested = ds["trials"].values.astype(float)
+        rate = ds["value"].values / np.where(tested > 0, tested, np.nan)
     return xr.Dataset(
         {"value": (BAG, ds["value"].values[order], dict(ds["value"].attrs)),
          "rate_observed": (BAG, rate[order]), "distance": (BAG, gap)},
@@ -160,7 +163,7 @@ def summarise(found: xr.Dataset) -> str:
     str
     """
     unit = found["rate"].attrs.get("units", "")
-    place = ", ".join(f"{c} {float(found[c]):g}" for c in "xy" if c in found.coords)
+    place = ", ".join(f"{c} {float(found[c]):.7g}" for c in "xy" if c in found.coords)
     inside = f" in area {found[BAG].values[0]}" if BAG in found.dims else ""
     lines = [f"pixel {int(found[INDIVIDUAL]) if INDIVIDUAL in found.coords else ''}"
              f"{f' ({place})' if place else ''}{inside}"]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.ui.disaggregate.made_files import districts, grids, tif, written
 from tests.ui.disaggregate.sessions import Session
-from workbench.ui.disaggregate import labels, messages, own
+from workbench.ui.disaggregate import engine, labels, messages, own
 from workbench.ui.disaggregate.catalogue import Choice
 from workbench.ui.disaggregate.columns import beside
 from workbench.ui.disaggregate.kinds import (
@@ -26,6 +26,7 @@ from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.controls import Controls
+from workbench.ui.disaggregate.views.explained import areas
 from workbench.ui.disaggregate.views.maps import Maps
 from workbench.ui.disaggregate.views.own import Own
 
@@ -163,6 +164,21 @@ def test_what_suits_counts_is_not_kept_for_other_values_nor_the_other_way():
     assert (state.link, state.likelihood, state.choice.kind) == ("exp", "poisson", COUNT)
     state.model = "aggregated-gp"
     assert state.impossible("dataset")["own-2"] == labels.NEEDS_BINOMIAL
+
+
+def test_shares_are_told_of_in_their_own_words_and_are_shares(contents):
+    state = used(contents, "positive", TESTED, "tested")
+    maps = Maps(Store(state))
+    assert maps._caption_of("observed") == "All that the model sees: one share per area."
+    assert "right of it each area's own share, on one" in maps._caption_of("swiped")
+    state.param.update(model="vbagg", kernel="linear")
+    scene = engine.scene(state.spec())
+    found = engine.quick(state.spec()).fit.explain(scene.data, 0)
+    frame = surveyed().set_index("district")
+    share = (frame["positive"] / frame["tested"])[found["bag"].values.astype(str)]
+    np.testing.assert_allclose(found["rate_observed"], share)
+    assert "observed (share)" in areas(found, scene.factor, scene.unit)
+    assert messages.place_of([("x", 530500.0), ("y", -20.5)], "7") == "x 530,500, y −20.5 in area 7"
 
 
 def test_the_sidebar_follows_data_of_another_kind_and_back():

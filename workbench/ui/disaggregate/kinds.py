@@ -54,6 +54,7 @@ class Kind:
 
 
 COUNT, MEAN, AMOUNT, TESTED = "count", "mean", "amount", "tested"
+_CALLED = {MEAN: "mean", TESTED: "share"}       # what areas have that is no total
 KINDS = {
     COUNT: Kind("counts", likelihoods={
         "Poisson": "poisson", "negative binomial": "negative-binomial", "Normal": "normal"}),
@@ -110,7 +111,7 @@ def kind_of(ds: xr.Dataset) -> str:
 
 
 def in_words_of(kind: str, text: str) -> str:
-    """A text about totals in the words of other values: of means, which add up to no total.
+    """A text about totals in the words of other values: means and shares, which add up to none.
 
     Parameters
     ----------
@@ -123,11 +124,13 @@ def in_words_of(kind: str, text: str) -> str:
     >>> in_words_of("mean", "one value per area, totals as rates"), in_words_of("count", "totals")
     ('one mean per area', 'totals')
     """
-    if kind != MEAN:
+    if kind not in _CALLED:
         return text
-    text = text.replace("one value per area, totals as rates", "one mean per area")
+    word = _CALLED[kind]
+    text = text.replace("one value per area, totals as rates", f"one {word} per area")
+    text = text.replace("each total split by population", f"each area's own {word}")
     return re.sub(r"\b([Tt])otal(s?)\b", lambda found: (
-        f"{'M' if found[1] == 'T' else 'm'}ean{found[2]}"), text)
+        (word.capitalize() if found[1] == "T" else word) + found[2]), text)
 
 
 def options_of(kind: str, column: str = "", unit: str = "") -> dict[str, str]:

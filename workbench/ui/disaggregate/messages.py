@@ -247,7 +247,7 @@ def summands(link: str, there: bool) -> str:
 
 def place_of(coordinates: list[tuple[str, float]], area: str) -> str:
     """Which place is explained."""
-    where = ", ".join(f"{name} {signed(value, '.5g')}" for name, value in coordinates)
+    where = ", ".join(f"{name} {plainly(value, 5)}" for name, value in coordinates)
     return f"{where or 'One place'}{f' in area {area}' if area else ''}"
 
 
