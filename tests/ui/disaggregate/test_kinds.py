@@ -2,6 +2,7 @@
 
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import geopandas
@@ -10,7 +11,8 @@ import pytest
 
 from tests.ui.disaggregate.made_files import districts, grids, tif, written
 from tests.ui.disaggregate.sessions import Session
-from workbench.ui.disaggregate import engine, labels, messages, own
+from workbench.checks import InputError
+from workbench.ui.disaggregate import engine, labels, messages, own, recovery
 from workbench.ui.disaggregate.catalogue import Choice
 from workbench.ui.disaggregate.columns import beside
 from workbench.ui.disaggregate.kinds import (
@@ -29,6 +31,7 @@ from workbench.ui.disaggregate.views.controls import Controls
 from workbench.ui.disaggregate.views.explained import areas
 from workbench.ui.disaggregate.views.maps import Maps
 from workbench.ui.disaggregate.views.own import Own
+from workbench.ui.disaggregate.views.verdict import Strip
 
 pytestmark = pytest.mark.usefixtures("removed", "one_thread")
 
@@ -179,6 +182,18 @@ def test_shares_are_told_of_in_their_own_words_and_are_shares(contents):
     np.testing.assert_allclose(found["rate_observed"], share)
     assert "observed (share)" in areas(found, scene.factor, scene.unit)
     assert messages.place_of([("x", 530500.0), ("y", -20.5)], "7") == "x 530,500, y −20.5 in area 7"
+
+
+def test_maps_of_shares_are_tested_by_another_command(contents):
+    state = used(contents, "positive", TESTED, "tested")
+    state.param.update(model="constant")
+    scene, answer = engine.scene(state.spec()), engine.quick(state.spec())
+    with pytest.raises(InputError, match="workbench compare tests maps of shares by areas held"):
+        recovery.recover(answer, scene.plain, lambda *_: None)
+    store = Store(state)
+    store.param.update(scene=scene, answer=replace(answer, kind="learnt"))
+    assert not Strip(store).test.visible
+    store.leave()
 
 
 def test_the_sidebar_follows_data_of_another_kind_and_back():

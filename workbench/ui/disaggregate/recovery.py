@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
+from workbench.checks import require
 from workbench.ui.base.cache import Cache
 from workbench.ui.disaggregate.verdict import FLAT
 
@@ -34,7 +35,14 @@ def recover(answer: Answer, data: xr.Dataset, progress: Callable[[int, int, str]
     -------
     xr.Dataset
         As of `workbench.recover`.
+
+    Raises
+    ------
+    InputError
+        Of positives out of trials, which have another test.
     """
+    require("trials" not in data, "merged areas do not say in which of them people were positive; "
+            "workbench compare tests maps of shares by areas held out")
     from workbench.evaluation import recover
     from workbench.labelled.weighing import AsFitted
 

@@ -9,6 +9,7 @@ from workbench.ui.base.live_text import LiveText
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import View
 from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate.kinds import TESTED
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.verdict import (
     AMBER,
@@ -119,4 +120,5 @@ class Strip(View):
             self.stop.visible = bool(store.testing[1])
             self.test.visible = (store.answer is not None and store.scene.known is None
                                  and store.answer.kind != "start" and not store.testing[1]
-                                 and store.recovered is None)
+                                 and store.recovered is None
+                                 and store.state.choice.kind != TESTED)
