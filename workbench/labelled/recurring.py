@@ -68,7 +68,7 @@ class KnownAreas:
         corners = [np.full((labels.size, places.shape[1]), sign * np.inf) for sign in (1, -1)]
         np.minimum.at(corners[0], which, places)
         np.maximum.at(corners[1], which, places)
-        marks = _marks(data)[1] if numbered_areas(data.ds) is None else None
+        marks = _marks(data) if numbered_areas(data.ds) is None else None
         return cls(labels, *corners, marks)
 
     def numbers(self, data: Converted) -> torch.Tensor | None:
@@ -81,7 +81,7 @@ class KnownAreas:
         known = self.labels[found] == labels
         if self.marks is not None:
             if known.any():
-                known &= _marks(data)[1] == self.marks[found]
+                known &= _marks(data) == self.marks[found]
         elif places.shape[1] == self.lower.shape[1]:
             count = np.bincount(which)
             centre = np.stack([np.bincount(which, column) / count for column in places.T], 1) if (
@@ -107,10 +107,9 @@ def _bags_of(ds: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
     return labels, of_bag.reshape(-1)[ds["membership"].values]
 
 
-def _marks(data: Converted) -> tuple[np.ndarray, np.ndarray]:
-    """Labels of the bags in their order, and what each holds as a number."""
-    labels, first = np.unique(data.ds[BAG].values.astype(str), return_index=True)
-    return labels, data.marks[first]
+def _marks(data: Converted) -> np.ndarray:
+    """What each bag holds, as a number, in the order of their labels."""
+    return data.marks[np.argsort(data.ds[BAG].values.astype(str), kind="stable")]
 
 
 def _places(ds: xr.Dataset) -> np.ndarray:
