@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import signal
 import time
 import warnings
@@ -13,7 +14,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-import rioxarray  # noqa: F401
+import rioxarray
 import xarray as xr
 from distributed import Client, LocalCluster
 
@@ -266,3 +267,34 @@ def test_a_worker_that_is_killed_costs_no_block(fit, eager, tmp_path):
     assert killed == [False] and not block_files.partial_folder(out).exists()
     with xr.open_zarr(out, consolidated=False, decode_coords="all") as maps:
         same(maps.compute(), eager)
+
+
+def test_a_block_that_is_finished_is_not_written_again(tmp_path):
+    """A worker that dies after it has written a block makes a scheduler run the block once more."""
+    maps = xr.Dataset({"mean": (("y", "x"), da.ones((4, 6), chunks=2))},
+                      {"y": range(4), "x": range(6)})
+    work = block_files.partial_folder(tmp_path / "map.zarr")
+    blocks = block_files._prepared(maps, work)
+    tasks = block_files._tasks(maps, work, list(blocks))
+    dask.compute(*tasks)
+    block_files._write(str(work), (0, 1), blocks[0, 1], ["mean"], np.full((2, 2), 7.0))
+    assert (xr.open_zarr(work / "map.zarr", consolidated=False)["mean"] == 1).all()
+
+
+def test_a_folder_that_cannot_be_removed_costs_no_map(tmp_path, monkeypatch):
+    maps = xr.Dataset({"mean": (("y", "x"), da.ones((4, 6), chunks=2))},
+                      {"y": range(4), "x": range(6)})
+    remove = shutil.rmtree
+
+    def late(folder: Path) -> None:             # as a file that is open on a network drive
+        remove(folder / "finished")
+        raise OSError(39, "Directory not empty", str(folder))
+
+    monkeypatch.setattr(block_files.shutil, "rmtree", late)
+    with pytest.warns(UserWarning, match=r"the map is whole, but .*map\.tif\.partial.* remove it"):
+        out = wb.write_blocks(maps, tmp_path / "map.tif")
+    monkeypatch.undo()
+    assert rioxarray.open_rasterio(out).shape == (1, 4, 6)
+    wb.write_blocks(2 * maps, out)              # what was left is no other map's
+    assert (rioxarray.open_rasterio(out) == 2).all()
+    assert [one.name for one in tmp_path.iterdir()] == ["map.tif"]

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import uuid
+import warnings
 from itertools import product
 from pathlib import Path
 
@@ -96,8 +97,18 @@ def write_blocks(maps: xr.Dataset, path: str | Path, *, progress: bool = False) 
         made = write_tiff(made, work / path.name, list(map(str, maps.data_vars)),
                           list(blocks.values()))
     os.replace(made, path)
-    shutil.rmtree(work)
+    _removed(work)
     return path
+
+
+def _removed(work: Path) -> None:
+    """Remove what is no longer needed; the map is whole, so that a folder left is no failure."""
+    (work / _ABOUT).unlink()        # first: half a folder is then begun anew, not gone on from
+    try:
+        shutil.rmtree(work)
+    except OSError as error:        # a file open elsewhere on a network drive, a late worker
+        warnings.warn(f"the map is whole, but {str(work)!r} could not be removed ({error}); remove "
+                      "it by hand", stacklevel=3)
 
 
 def _only_maps(maps: xr.Dataset) -> xr.Dataset:
@@ -152,6 +163,8 @@ def _write(work: str, which: tuple[int, int], window: Window, names: list[str],
     """Write one block to its region, and note that it is finished."""
     import zarr
 
+    if _mark(Path(work), which).exists():   # lost with a worker once it was written, and run again
+        return
     top, bottom, left, right = window
     group = zarr.open_group(Path(work) / _STORE, mode="r+")
     for name, values in zip(names, parts, strict=True):

@@ -78,9 +78,8 @@ def compute(tasks: list, total: int, progress: bool) -> None:
             for future in as_completed(futures):
                 future.result()
                 bar.update()
-        except BaseException:
+        finally:        # also at the end: blocks lost with a worker once written would run again
             client.cancel(futures)
-            raise
 
 
 def _locally(tasks: list, bar: tqdm) -> None:
