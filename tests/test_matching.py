@@ -108,7 +108,7 @@ def test_fits_on_a_cluster_are_those_of_this_process():
 
     here = recovered(1)
     with distributed.LocalCluster(1, threads_per_worker=1, processes=False,
-                                  dashboard_address=None) as cluster, \
+                                  dashboard_address=":0") as cluster, \
             distributed.Client(cluster) as client:
         there = recovered(2)
         assert client.cluster.scheduler.transition_counter > 0

@@ -258,7 +258,7 @@ def test_a_worker_that_is_killed_costs_no_block(fit, eager, tmp_path):
         killed.append(out.exists())
         os.kill(process, signal.SIGKILL)
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None,
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0",
                       silence_logs=logging.CRITICAL) as cluster, Client(cluster) as client:
         thread = Thread(target=kill, args=[next(iter(client.run(os.getpid).values()))])
         thread.start()
