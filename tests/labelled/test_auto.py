@@ -6,13 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 
 import workbench as wb
 from tests.reference import country
 from workbench.checks import FitWarning, InputError
 from workbench.evaluation.baselines import GLM, SPLIT
 from workbench.evaluation.calibration import covered_by_pit, pit
-from workbench.evaluation.evidence import FLAT_MAP
+from workbench.evaluation.evidence import FLAT_MAP, of_recovery
+from workbench.evaluation.recovery import recovery_table
+from workbench.evaluation.scoring import crps
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.labelled import candidates, verdict, weighing
 from workbench.labelled.candidates import CANDIDATES, EFFORTS, candidates_for
@@ -225,8 +228,8 @@ def test_held_out_areas_are_predicted_by_models_that_did_not_see_them(ds):
     assert sorted(share.told) == sorted(set(names) - {names[3]})
     np.testing.assert_allclose(found.draws["share"].std(0), 0.5, atol=0.08)   # whatever n and share
     # A fold that fails takes its areas along, and not the model.
-    (name, _), = found.errors
-    assert name == "fails" and "no luck" in found.errors.popitem()[1]
+    [((name, _), why)] = found.errors.items()
+    assert name == "fails" and "no luck" in why
     weights = dict(zip(("share", "fails"), found.weights(["share", "fails"], np.inf), strict=True))
     assert weights["fails"] > 0.1
     scored = found.scored(weights, 0)
@@ -236,6 +239,24 @@ def test_held_out_areas_are_predicted_by_models_that_did_not_see_them(ds):
     assert verdict.covered_share(scored) == pytest.approx(inside.mean(), abs=0.06)
     error = scored["error"].mean("grouping")
     assert float(error.sel(model=MIXTURE)) <= float(error.sel(model="fails")) + 1e-9
+    compared = found.compared(seed=0)
+    by_name = compared["scores"].sel(score="crps").to_series().to_dict()
+    for name in ("share", "fails", ONE_SHARE):
+        assert by_name[name] == pytest.approx(
+            np.mean(crps(found.observed[both], found.draws[name][:, both])))
+    assert compared.sizes["area"] == both.sum() < both.size
+    at = {"model": "share", "other": ONE_SHARE, "score": "squared_error"}
+    squares = [(found.draws[name][:, both].mean(0) - found.observed[both]) ** 2
+               for name in ("share", ONE_SHARE)]
+    assert compared["difference"].sel(at).item() == pytest.approx(np.mean(squares[0] - squares[1]))
+    assert compared["difference_error"].sel(at).item() == pytest.approx(
+        stats.sem(squares[0] - squares[1]))
+    evidence = of_recovery(compared, "share")
+    assert evidence.coverage == pytest.approx(inside.mean()) and evidence.tested == both.sum()
+    assert evidence.where == "of the held-out areas (predicted from the others)"
+    assert "fails failed in turn" in compared.attrs["comparison"]
+    assert "no luck" in compared.attrs["comparison"]
+    assert recovery_table(compared).index[0] == min(by_name, key=by_name.get)
     # Both have one share, and so has what stands beside them.
     assert abs(scored["difference"].item()) < 3 * scored["difference_error"].item() + 0.02
     np.testing.assert_allclose(even([0, 3, 3], [4, 3, 12]),

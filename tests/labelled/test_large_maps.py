@@ -19,6 +19,7 @@ import xarray as xr
 from distributed import Client, LocalCluster
 
 import workbench as wb
+from workbench.checks import WorkbenchWarning
 from workbench.geo import block_files
 from workbench.labelled import raster_blocks
 
@@ -291,7 +292,7 @@ def test_a_folder_that_cannot_be_removed_costs_no_map(tmp_path, monkeypatch):
         raise OSError(39, "Directory not empty", str(folder))
 
     monkeypatch.setattr(block_files.shutil, "rmtree", late)
-    with pytest.warns(UserWarning, match=r"the map is whole, but .*map\.tif\.partial.* remove it"):
+    with pytest.warns(WorkbenchWarning, match=r"map\.tif\.partial.* remove it by hand"):
         out = wb.write_blocks(maps, tmp_path / "map.tif")
     monkeypatch.undo()
     assert rioxarray.open_rasterio(out).shape == (1, 4, 6)

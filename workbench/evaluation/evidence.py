@@ -24,6 +24,9 @@ TOO_NARROW, NARROW, WIDE = 0.80, 0.90, 0.99
 _CHANCE = 0.05
 #: Share of the individuals beyond what areas have seen from which it is said.
 MOSTLY = 0.5
+#: Attribute of a test that says what was predicted, where areas were not merged and recovered.
+WHERE = "where"
+_MERGED = "of the held-out areas (merged, then predicted from their groups' totals)"
 #: Areas below which nothing can be tested, and below which a test is weak.
 TOO_FEW, FEW = 10, 30
 
@@ -180,7 +183,7 @@ def of_recovery(recovered: xr.Dataset, model: str) -> Evidence:
     Parameters
     ----------
     recovered : xr.Dataset
-        From `workbench.recover`.
+        From `workbench.recover`, or of areas held out, which have an attribute `WHERE`.
     model : str
         Which of its models is judged; all others are rivals.
 
@@ -201,5 +204,5 @@ def of_recovery(recovered: xr.Dataset, model: str) -> Evidence:
     title = str(recovered["score_title"].sel(score=main).item())
     return Evidence(title, float(at.sel(model=model, score=main)), rivals,
                     float(at.sel(model=model, score="coverage_95")),
-                    "of the held-out areas (merged, then predicted from their groups' totals)",
+                    recovered.attrs.get(WHERE, _MERGED),
                     maps, recovered.sizes["area"])

@@ -10,14 +10,13 @@ import json
 import os
 import shutil
 import uuid
-import warnings
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
-from workbench.checks import InputError, choose, package, require
+from workbench.checks import InputError, WorkbenchWarning, choose, package, require, warn
 from workbench.geo.block_runs import TASK, compute
 from workbench.geo.block_tiffs import write_tiff
 from workbench.geo.lazy_rasters import even
@@ -107,8 +106,8 @@ def _removed(work: Path) -> None:
     try:
         shutil.rmtree(work)
     except OSError as error:        # a file open elsewhere on a network drive, a late worker
-        warnings.warn(f"the map is whole, but {str(work)!r} could not be removed ({error}); remove "
-                      "it by hand", stacklevel=3)
+        warn(f"the map is whole, but {str(work)!r} could not be removed ({error}); remove it by "
+             "hand", WorkbenchWarning)
 
 
 def _only_maps(maps: xr.Dataset) -> xr.Dataset:

@@ -1,4 +1,4 @@
-"""Candidates weighed by areas that they did not see: for positives out of trials.
+"""Models of positives out of trials tested, and candidates weighed, by areas not seen by them.
 
 These cannot be drawn given those of their union, so that some areas from all over the map are held
 out in turns, and predicted by models that are learnt anew from the others.
@@ -18,8 +18,11 @@ import xarray as xr
 
 from workbench.checks import InputError, require
 from workbench.evaluation.calibration import covered_by_pit, pit
+from workbench.evaluation.evidence import WHERE
 from workbench.evaluation.folding import folds, subset
 from workbench.evaluation.recovery.draws import Recovery
+from workbench.evaluation.recovery.summary import in_order
+from workbench.evaluation.scoring import crps
 from workbench.evaluation.stacking import cross_scores, stack
 from workbench.evaluation.tasks import Task, attempt, fitted, outcomes
 from workbench.labelled.verdict import COVERAGE, MAP_SCORE, MIXTURE, SQUARES, mixed
@@ -30,6 +33,12 @@ ONE_SHARE = "share of all areas"        # the simple map of a survey
 _EACH = 3                               # areas that a fold holds at least
 _WHAT = ("mean CRPS of shares of positives on the scale where their noise is even (√n asin √p), "
          "areas predicted by models learnt without them")
+_SCORES = {"crps": "CRPS of shares", "squared_error": "squared error",
+           "coverage_50": "50 % coverage", "coverage_80": "80 % coverage",
+           "coverage_95": "95 % coverage"}
+_WHERE = "of the held-out areas (predicted from the others)"
+_CAVEAT = ("Areas that were held out stand for places without a survey. What varies inside an area "
+           "cannot be seen in them.")
 
 
 class OneShare:
@@ -123,6 +132,53 @@ class HeldOut:
              COVERAGE: (("model", "grouping"), grid(inside)), **found},
             {"model": order, "simple": simple}, {"how": HOW, MAP_SCORE: SQUARES})
 
+    def compared(self, seed: int) -> xr.Dataset:
+        """Scores of all models and of the share, in the form of `workbench.recover`.
+
+        Parameters
+        ----------
+        seed : int
+            Of the randomised PIT.
+
+        Returns
+        -------
+        xr.Dataset
+            ``scores`` (model, score), means over areas; ``difference`` (model, other, score) and
+            ``difference_error``, its standard error over areas; ``area_scores`` (model, area,
+            score). All on the scale √n asin √p, of areas that every model predicted that predicted
+            any. Attributes as there, and `workbench.evaluation.evidence.WHERE`.
+
+        Raises
+        ------
+        InputError
+            If there are fewer than two such areas.
+        """
+        names = list(self.draws)
+        ever, seen = self._shared(names)
+        values = np.full((len(names), int(seen.sum()), len(_SCORES)), np.nan)
+        for i, name in enumerate(names):
+            if name in ever:
+                values[i] = _scores_of(self.observed[seen], self.draws[name][:, seen], seed)
+        gaps = values[:, None] - values[None]
+        error = gaps.std(2, ddof=1) / np.sqrt(gaps.shape[2])
+        dims = ("model", "other", "score")
+        out = xr.Dataset(
+            {"area_scores": (("model", "area", "score"), values),
+             "scores": (("model", "score"), values.mean(1)),
+             "difference": (dims, gaps.mean(2)),
+             "difference_error": (dims, error, {
+                 "long_name": "standard error of the difference, over areas"})},
+            {"model": names, "other": names, "score": list(_SCORES),
+             "score_title": ("score", list(_SCORES.values()))},
+            {"headline": "crps", WHERE: _WHERE, "caveat": _CAVEAT})
+        failed = "".join(f"; {name} failed in turn {k + 1} ({what})"
+                         for (name, k), what in self.errors.items())
+        out.attrs["comparison"] = (f"scores are over {int(seen.sum())} of {seen.size} areas with "
+                                   f"trials, on the scale √n asin √p{failed}.")
+        out.attrs["sentence"] = in_order(
+            out, f"Held out in turns, {out.sizes['area']} areas are predicted from the others")
+        return out
+
     def _shared(self, names: list[str]) -> tuple[list[str], np.ndarray]:
         done = {name: np.isfinite(self.draws[name]).all(0) for name in names}
         ever = [name for name in names if done[name].any()]
@@ -167,6 +223,12 @@ def hold_out(models: Mapping[str, object], ds: xr.Dataset, parts: int, *, sample
         else:
             draws[one.model][:, fold == one.draw] = one.draws
     return HeldOut(draws, even(ds["value"].values, ds["trials"].values), errors)
+
+
+def _scores_of(observed: np.ndarray, draws: np.ndarray, seed: int) -> np.ndarray:
+    """Of each area all of `_SCORES`, (area, score)."""
+    inside = covered_by_pit(pit(observed, draws, seed), [0.5, 0.8, 0.95])
+    return np.stack([crps(observed, draws), (draws.mean(0) - observed) ** 2, *inside], axis=-1)
 
 
 def even(positives: np.ndarray, trials: np.ndarray) -> np.ndarray:

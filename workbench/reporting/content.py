@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from workbench.checks import InputError
 from workbench.checks.figures import figure
-from workbench.evaluation.evidence import SURE
+from workbench.evaluation.evidence import SURE, WHERE
 from workbench.evaluation.judgement import Verdict as Judged
 from workbench.labelled.card import CARD
 from workbench.pipeline.base import BaseSpec
@@ -26,6 +26,9 @@ from workbench.reporting.formula import Described, describe
 from workbench.reporting.verdict import ASSUMED, can_be_scored, verdict_of
 from workbench.reporting.words import data_facts, learnt
 
+# What a test is called in the contents and in full, by whether areas were held out.
+_RECOVERED = {False: ("Areas recovered", "Known areas recovered from merged ones"),
+              True: ("Areas held out", "Areas predicted from the others")}
 _WORTH = 0.05           # weight from which the parts of a candidate are shown
 _BODY = re.compile(r"<body[^>]*>(.*)</body>", re.DOTALL | re.IGNORECASE)
 _STYLE = re.compile(r"<style[^>]*>.*?</style>", re.DOTALL | re.IGNORECASE)
@@ -72,7 +75,8 @@ def content_of(maps: xr.Dataset, check, compare, recover, sections: Mapping[str,
     shown = [("data", "Data"), ("check", "Before the fit"), ("maps", "Maps"),
              *((f"areas-{one['id']}", one["name"]) for one in areas), ("model", "Model"),
              ("convergence", "Convergence"), ("calibration", "Calibration"),
-             ("recovered", "Areas recovered"), ("compared", "Other models")]
+             ("recovered", (content["recovered"] or {}).get("title", "")),
+             ("compared", "Other models")]
     absent = {key for key in ("check", "recovered", "compared") if not content[key]}
     absent |= {"maps"} if areas and not (still or undrawn) else set()
     shown = [(key, name) for key, name in shown if key not in absent]
@@ -226,8 +230,9 @@ def _recovered(result: xr.Dataset | None) -> dict[str, Any] | None:
         return None
     from workbench.evaluation import recovery_table
 
-    frame = recovery_table(result)
-    return {"columns": [str(name) for name in frame], "sentence": result.attrs.get("sentence", ""),
+    frame, (title, heading) = recovery_table(result), _RECOVERED[WHERE in result.attrs]
+    return {"title": title, "heading": heading,
+            "columns": [str(name) for name in frame], "sentence": result.attrs.get("sentence", ""),
             "comparison": result.attrs.get("comparison", ""),
             "caveat": result.attrs.get("caveat", ""),
             "rows": [(str(name), [_figure(v) for v in row]) for name, row in zip(

@@ -17,6 +17,7 @@ from workbench.evaluation.evidence import (
     MOSTLY,
     TOO_FEW,
     TOO_NARROW,
+    WHERE,
     of_recovery,
     width,
 )
@@ -228,15 +229,16 @@ def _recovered(maps: xr.Dataset, data: xr.Dataset | None, card: dict[str, Any]) 
     if data is None or not data.attrs.get("sentence"):
         return []
     mine = _mine([str(name) for name in data["model"].values], card)
+    how = "Areas held out" if WHERE in data.attrs else "Areas recovered from merged ones"
     if not mine:
-        return [Point(CARE, f"Areas recovered from merged ones: {data.attrs['sentence']} "
+        return [Point(CARE, f"{how}: {data.attrs['sentence']} "
                             "The model of this map is not among them.")]
     beyond = maps.get("extrapolation")
     outside = float((beyond > 1e-9).mean()) if beyond is not None and beyond.size else 0.0
     found = judge(of_recovery(data, mine), outside)
     said = f" But {'; '.join(found.reasons)}." if found.reasons else ""
     return [Point(_LIGHTS[found.light],
-                  f"Areas recovered from merged ones: {found.sentence}{said}")]
+                  f"{how}: {found.sentence}{said}")]
 
 
 def _mine(names: list[str], card: dict[str, Any]) -> str:

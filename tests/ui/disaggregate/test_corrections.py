@@ -16,7 +16,7 @@ from tests.ui.kit import restored
 from workbench.bagging.cells import Cells, cells_of
 from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding, listing
 from workbench.preflight import Check
-from workbench.ui.disaggregate import engine, fixes, labels, messages, own, plain
+from workbench.ui.disaggregate import engine, fixes, labels, messages, own, plain, verdict_words
 from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.state import AUTO, STEPS, State
 from workbench.ui.disaggregate.steps import BUSY, DONE, DOUBT, NEXT, WRONG, steps_of
@@ -253,7 +253,7 @@ def test_steps_say_where_one_is_and_are_in_the_url():
     assert marks()["report"] == NEXT and told["report"] == told["map"] == "not yet tested"
     store.testing = (3, 12)
     assert marks()["report"] == BUSY
-    store.param.update(testing=(0, 0), untested=messages.STOPPED_TEST)      # by Cancel
+    store.param.update(testing=(0, 0), untested=verdict_words.STOPPED)      # by Cancel
     assert marks()["report"] == NEXT
     store.answer = replace(preview, kind="stopped")
     assert marks()["model"] == DOUBT

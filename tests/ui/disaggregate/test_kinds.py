@@ -12,7 +12,17 @@ import pytest
 from tests.ui.disaggregate.made_files import districts, grids, tif, written
 from tests.ui.disaggregate.sessions import Session
 from workbench.checks import InputError
-from workbench.ui.disaggregate import engine, labels, messages, own, recovery
+from workbench.labelled import weighing
+from workbench.labelled.held_out import ONE_SHARE
+from workbench.ui.disaggregate import (
+    engine,
+    exporting,
+    labels,
+    messages,
+    own,
+    recovery,
+    verdict_words,
+)
 from workbench.ui.disaggregate.catalogue import Choice
 from workbench.ui.disaggregate.columns import beside
 from workbench.ui.disaggregate.kinds import (
@@ -31,7 +41,8 @@ from workbench.ui.disaggregate.views.controls import Controls
 from workbench.ui.disaggregate.views.explained import areas
 from workbench.ui.disaggregate.views.maps import Maps
 from workbench.ui.disaggregate.views.own import Own
-from workbench.ui.disaggregate.views.verdict import Strip
+from workbench.ui.disaggregate.views.scores import Scores
+from workbench.ui.disaggregate.views.verdict import OPEN, Strip, verdict_of
 
 pytestmark = pytest.mark.usefixtures("removed", "one_thread")
 
@@ -173,7 +184,7 @@ def test_shares_are_told_of_in_their_own_words_and_are_shares(contents):
     state = used(contents, "positive", TESTED, "tested")
     maps = Maps(Store(state))
     assert maps._caption_of("observed") == "All that the model sees: one share per area."
-    assert "right of it each area's own share, on one" in maps._caption_of("swiped")
+    assert "split" not in state.param.beside.names.values()     # there is no total to split
     state.param.update(model="vbagg", kernel="linear")
     scene = engine.scene(state.spec())
     found = engine.quick(state.spec()).fit.explain(scene.data, 0)
@@ -184,16 +195,58 @@ def test_shares_are_told_of_in_their_own_words_and_are_shares(contents):
     assert messages.place_of([("x", 530500.0), ("y", -20.5)], "7") == "x 530,500, y −20.5 in area 7"
 
 
-def test_maps_of_shares_are_tested_by_another_command(contents):
-    state = used(contents, "positive", TESTED, "tested")
-    state.param.update(model="constant")
+@pytest.mark.parametrize("model", ["vbagg", "constant"])
+def test_maps_of_shares_are_tested_by_areas_held_out(contents, model, monkeypatch):
+    state, seen = used(contents, "positive", TESTED, "tested"), []
+    state.param.update(model=model, kernel="linear")
     scene, answer = engine.scene(state.spec()), engine.quick(state.spec())
-    with pytest.raises(InputError, match="workbench compare tests maps of shares by areas held"):
-        recovery.recover(answer, scene.plain, lambda *_: None)
+    areas, fit = set(scene.data["bag"].values.tolist()), weighing.AsFitted.fit
+
+    def watched(self, ds):
+        seen.append(set(ds["bag"].values.tolist()))
+        return fit(self, ds)
+
+    monkeypatch.setattr(weighing.AsFitted, "fit", watched)
+    told = []
+    found = recovery.recover(answer, scene.plain, lambda *one: told.append(one[:2]))
+    assert len(seen) > 1 and all(one < areas for one in seen)
+    assert sum(len(areas - one) for one in seen) == len(areas)      # each is held out once
+    assert told[-1][0] == told[-1][1] == len(told) == 2 * len(seen)
+    assert found["model"].values.tolist() == [model, ONE_SHARE]
+    assert recovery.ready(answer).equals(found)
     store = Store(state)
     store.param.update(scene=scene, answer=replace(answer, kind="learnt"))
-    assert not Strip(store).test.visible
+    strip, scores = Strip(store), Scores(store)
+    assert strip.test.visible and "come with the test" in scores.held_out.object
+    store.testing = (2, 8)
+    assert "predicting areas from the other areas, 2 of 8" in strip.text.text
+    assert "Areas are held out in turns" in strip.reasons.text
+    store.param.update(testing=(0, 0), recovered=found)
+    assert not strip.test.visible and strip.light != OPEN
+    assert "the share of all areas" in strip.text.text and "CRPS of shares" in strip.text.text
+    assert "% of the held-out areas (predicted from the others)" in strip.text.text
+    assert "merged" not in strip.text.text + scores.held_out.object
+    assert "√n asin √share" in scores.held_out.object and "Share of all" in scores.held_out.object
+    page = exporting.report(store.answer, scene, 0.2, check=None, recovered=found,
+                            axes=state.choice.axes, verdict=verdict_of(store))
     store.leave()
+    assert "<h2>Areas predicted from the others</h2>" in page and "Areas held out" in page
+    assert "Held out in turns, 12 areas are predicted from the others" in page
+    assert "merged" not in page
+
+
+def test_a_model_of_shares_that_cannot_be_tested_is_said(contents, monkeypatch):
+    state = used(contents, "positive", TESTED, "tested")
+    state.param.update(model="vbagg", kernel="linear")
+    scene, answer = engine.scene(state.spec()), engine.quick(state.spec())
+
+    def fails(self, ds):
+        raise InputError("no areas that are alike")
+
+    monkeypatch.setattr(weighing.AsFitted, "fit", fails)
+    with pytest.raises(InputError, match="no areas that are alike"):
+        recovery.recover(answer, scene.plain, lambda *_: None)
+    assert recovery.ready(answer) is None
 
 
 def test_the_sidebar_follows_data_of_another_kind_and_back():
@@ -228,9 +281,11 @@ def test_means_are_told_of_in_their_own_words_and_are_not_split(contents):
     maps = Maps(Store(state))
     assert maps._caption_of("observed") == "All that the model sees: one mean per area."
     assert "no mean tests the map" in maps._caption_of("beyond")
-    for text in (messages.HELD_OUT, messages.IN_SAMPLE, messages.SCORED["bag"]):
+    for text in (messages.IN_SAMPLE, messages.SCORED["bag"]):
         assert "total" in text and "total" not in in_words_of(MEAN, text)
         assert in_words_of(COUNT, text) == text
+    assert "totals of merged" in verdict_words.scores(COUNT)
+    assert "total" not in verdict_words.scores(MEAN) and "merged" in verdict_words.scores(MEAN)
     counts = used(contents, "cases", COUNT)
     assert "split" in counts.param.beside.names.values()
 

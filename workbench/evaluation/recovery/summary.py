@@ -54,7 +54,10 @@ def summarise(result: xr.Dataset, counts: bool, per_area: float) -> xr.Dataset:
     out = out.assign_coords(areas_per_group=("level", ratio))
     out.attrs |= {"headline": headline(counts), "individuals_per_area": per_area,
                   "caveat": CAVEAT, "comparison": _comparison(out, shared)}
-    out.attrs["sentence"] = _sentence(out)
+    counts = [str(int(g)) for g in out["groups"].values]
+    listed = counts[0] if len(counts) == 1 else f"{', '.join(counts[:-1])} and {counts[-1]}"
+    out.attrs["sentence"] = in_order(out, f"Merged into {listed} groups, the {out.sizes['area']} "
+                                     "areas are recovered from the groups' totals")
     return out
 
 
@@ -64,7 +67,7 @@ def recovery_table(result: xr.Dataset, digits: int = 3) -> pd.DataFrame:
     Parameters
     ----------
     result : xr.Dataset
-        From `recover`.
+        From `recover`, or of areas held out (`workbench.labelled.held_out.HeldOut.compared`).
     digits : int
         Significant digits; coverage is in per cent.
 
@@ -84,12 +87,15 @@ def recovery_table(result: xr.Dataset, digits: int = 3) -> pd.DataFrame:
     error = result["difference_error"].sel(other=best, score=main).to_series()[order]
     frame.columns = [f"{titles[n]} (%)" if n in percent else titles[n] for n in frame]
     frame[f"{titles[main]}: worse by"], frame["± (1 s.e.)"] = worse, error
-    frame["at individuals, relative"] = result["extrapolated"].sel(score=main).to_series()[order]
-    frame["fits"] = (result["error"] == "").where(result["group"].isel(area=0, drop=True) >= 0
-                                                  ).sum(["level", "draw"]).to_series()[order]
-    rest = [name for name in frame if "%" not in name and name != "fits"]
+    if "extrapolated" in result:        # areas that were held out are of one size
+        frame["at individuals, relative"] = result["extrapolated"].sel(
+            score=main).to_series()[order]
+    rest = [name for name in frame if "%" not in name]
     frame[rest] = frame[rest].map(lambda v: float(f"{v:.{digits}g}"))
-    frame["fits"] = frame["fits"].astype(int)
+    if "group" in result:
+        frame["fits"] = (result["error"] == "").where(
+            result["group"].isel(area=0, drop=True) >= 0).sum(["level", "draw"]).to_series()[
+                order].astype(int)
     frame.index.name = "model"
     return frame
 
@@ -179,14 +185,20 @@ def _comparison(out: xr.Dataset, shared: np.ndarray) -> str:
     return "\n".join(lines)
 
 
-def _sentence(out: xr.Dataset) -> str:
+def in_order(out: xr.Dataset, start: str) -> str:
+    """Models from best to worst in a sentence that begins with how they were tested.
+
+    Parameters
+    ----------
+    out : xr.Dataset
+        With ``scores`` (model, score), ``difference`` and ``difference_error`` (model, other,
+        score), ``score_title`` (score) and the attribute ``headline``.
+    start : str
+        Without a full stop.
+    """
     main = out.attrs["headline"]
     scores = out["scores"].sel(score=main).to_series().dropna().sort_values()
-    counts = [str(int(g)) for g in out["groups"].values]
-    listed = counts[0] if len(counts) == 1 else f"{', '.join(counts[:-1])} and {counts[-1]}"
     title = str(out["score_title"].sel(score=main).item())
-    start = (f"Merged into {listed} groups, the {out.sizes['area']} areas are recovered from the "
-             "groups' totals")
     if scores.size == 0:
         return f"{start} by no two models alike, so that nothing can be compared."
     best = scores.index[0]

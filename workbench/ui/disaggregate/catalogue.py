@@ -103,7 +103,7 @@ class Choice:
     @property
     def beside(self) -> dict[str, str]:
         """Maps that can stand beside the estimate, by label."""
-        without = {TRUTH: not self.known, SPLIT: self.kind == "mean"}    # means are not split
+        without = {TRUTH: not self.known, SPLIT: self.kind in ("mean", "tested")}   # no totals
         return {label: name for label, name in BESIDE.items() if not without.get(name)}
 
     def kernels_with(self, more: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from workbench.pipeline.spec import Spec
 from workbench.ui.base import store
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.store import alone, in_words
-from workbench.ui.disaggregate import layers, looking, messages, own, recovery
+from workbench.ui.disaggregate import layers, looking, own, recovery, verdict_words
 from workbench.ui.disaggregate.catalogue import Choice
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.layers import Layer
@@ -89,7 +89,7 @@ class Insights(store.Store):
     def stop_test(self) -> None:
         """Give up the test."""
         self._test.drop()
-        self.param.update(testing=(0, 0), untested=messages.STOPPED_TEST)
+        self.param.update(testing=(0, 0), untested=verdict_words.STOPPED)
 
     def check_own(self, dataset: str, options: dict, columns: tuple[str, ...] = ()) -> None:
         """Check files that were dropped, see `own.check`."""
@@ -238,7 +238,8 @@ class Insights(store.Store):
         elif event == "received":
             self.param.update(recovered=values[1], testing=(0, 0))
         elif event == "failed":
-            self.param.update(testing=(0, 0), untested=messages.cannot_test(in_words(values[0])))
+            why = verdict_words.impossible(in_words(values[0]))
+            self.param.update(testing=(0, 0), untested=why)
 
 
 def _check(spec: Spec, run: Run) -> None:

@@ -128,7 +128,6 @@ def in_words_of(kind: str, text: str) -> str:
         return text
     word = _CALLED[kind]
     text = text.replace("one value per area, totals as rates", f"one {word} per area")
-    text = text.replace("each total split by population", f"each area's own {word}")
     return re.sub(r"\b([Tt])otal(s?)\b", lambda found: (
         (word.capitalize() if found[1] == "T" else word) + found[2]), text)
 

@@ -1,4 +1,4 @@
-"""Every sentence that the disaggregation app shows, so that words can be read in one place."""
+"""Sentences that the disaggregation app shows, but for those of tests (`verdict_words`)."""
 
 from workbench.evaluation.judgement_words import beyond
 from workbench.ui.base.messages import plainly, sentence, signed
@@ -64,18 +64,11 @@ IN_SAMPLE = (
     "In-sample: the model has seen the totals of these areas. This is not validation; for "
     "that, look at held-out areas or, where they are known, fine values."
 )
-HELD_OUT = "Held out: areas predicted from the totals of merged groups, the test behind the verdict"
-OTHER_TEST = ("Auto chose its model weights by an earlier, separate test; its errors are under "
-              "\"What was fitted\".")
-WEIGHED = ("The recovery errors below are those by which Auto chose its model weights, with areas "
-           "merged in one way. The verdict and the table of held-out areas test the finished map "
-           "with areas merged in other ways, so their numbers differ.")
 SCORED = {
     "bag": "In-sample: areas whose totals the model has seen",
     "individual": "Fine values, which the model has not seen",
     "rate": "True rate, which the model has not seen",
 }
-NOT_HELD_OUT = "Scores of held-out areas come with the test that follows a fit."
 
 
 def charted(what: str, count: int, target: str) -> str:
@@ -156,29 +149,8 @@ def adds_up(mapped: float, observed: float, area_effect: bool) -> str:
 
 
 PREVIEW = "Preview, not fitted. Press Fit: a verdict comes with the fit."
-UNTESTED = "Not yet tested: no values finer than the areas are known for comparison."
-MOVED = "A slider was moved away from the fit: this setting is not yet tested."
-STOPPED_TEST = "Not tested: the test was stopped."
-HELD_OUT_COVERAGE = "Coverage, held-out areas"
 NO_SCORES_YET = "Calibration and scores of these data follow their map."
 SCORING = "Verdict to follow: the map is being scored."
-TEST, TEST_STOP = "Test it", "Stop the test"
-TESTED_HOW = (
-    "Neighbouring areas are merged into groups, and the model, with its fitted hyperparameters, "
-    "predicts each area from its group's total. This tests nothing inside the areas."
-)
-
-
-def testing(done: int, total: int) -> str:
-    """How far the test is."""
-    return f"Not yet tested: predicting areas from merged groups, {done} of {total} fits done."
-
-
-def cannot_test(why: str) -> str:
-    """Why there is no verdict."""
-    return f"No verdict: {why}."
-
-
 INFORMATION = (
     "Share of f's prior variance that the data removed: near 0 the fine detail is that of the "
     "prior, near 1 the data determine it."

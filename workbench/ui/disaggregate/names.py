@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 _MODELS = {"auto": "Auto", "vbagg": "VBAgg", "aggregated-gp": "Aggregated GP",
            "centre-point": "Centre-point GP", "constant": "One flat rate",
-           OWN_BAG: "Own area's rate", SPLIT: "Population split", "one flat rate": "One flat rate"}
+           OWN_BAG: "Own area's rate", SPLIT: "Population split", "one flat rate": "One flat rate",
+           "share of all areas": "Share of all areas"}
 EFFECTS = "flat_has_area_effects"       #: attribute of scores beside the flat model
 WITH_EFFECTS = "One rate + area effects"
 _KERNELS = {"matern12": "Matérn 1/2", "matern32": "Matérn 3/2", "matern52": "Matérn 5/2",

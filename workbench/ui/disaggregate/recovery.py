@@ -1,13 +1,18 @@
-"""Coarsen and recover: the test of a map where nothing finer than its areas is known."""
+"""The test of a map where nothing finer than its areas is known.
+
+Values that add up, or means, are merged and recovered; shares of those tested, which merged areas
+do not tell apart, are predicted by the model conditioned on other areas.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
 import xarray as xr
 
-from workbench.checks import require
+from workbench.checks import InputError
 from workbench.ui.base.cache import Cache
 from workbench.ui.disaggregate.verdict import FLAT
 
@@ -15,12 +20,13 @@ if TYPE_CHECKING:
     from workbench.ui.disaggregate.engine import Answer
 
 DRAWS, SAMPLES = 2, 300     # groupings of each size, joint draws of the areas
+TURNS = 5                   # in which areas are held out
 _TESTS = Cache(12)
 
 
 def recover(answer: Answer, data: xr.Dataset, progress: Callable[[int, int, str], None]
             ) -> xr.Dataset:
-    """The map's model beside the simple maps, each finding known areas from merged ones.
+    """The map's model beside the simple maps, each predicting areas whose values it does not see.
 
     Parameters
     ----------
@@ -39,20 +45,31 @@ def recover(answer: Answer, data: xr.Dataset, progress: Callable[[int, int, str]
     Raises
     ------
     InputError
-        Of positives out of trials, which have another test.
+        If there are too few areas, or the model cannot be tested.
     """
-    require("trials" not in data, "merged areas do not say in which of them people were positive; "
-            "workbench compare tests maps of shares by areas held out")
     from workbench.evaluation import recover
     from workbench.labelled.weighing import AsFitted
 
     def make() -> xr.Dataset:
         name, fit = answer.fit.model.name, answer.fit
-        beside = simple_maps(name, data)
-        return recover({name: AsFitted(fit.model, fit.hyperparameters)} | beside, data,
-                       draws=DRAWS, samples=SAMPLES, progress=progress)
+        tested = {name: AsFitted(fit.model, fit.hyperparameters)}
+        if "trials" in data:
+            return _held_out(tested, data, progress)
+        return recover(tested | simple_maps(name, data), data, draws=DRAWS, samples=SAMPLES,
+                       progress=progress)
 
     return _TESTS.get((answer.spec, answer.fitted, answer.kind), make) if answer.again else make()
+
+
+def _held_out(tested: dict[str, object], data: xr.Dataset, progress: Callable) -> xr.Dataset:
+    """A model of shares beside one share for all areas."""
+    from workbench.labelled.held_out import hold_out
+
+    found = hold_out(tested, data, TURNS, samples=SAMPLES, seed=0, workers=1, progress=progress)
+    [name] = tested
+    if not np.isfinite(found.draws[name]).any():
+        raise InputError(next(iter(found.errors.values())))
+    return found.compared(seed=0)
 
 
 def simple_maps(model: str, data: xr.Dataset) -> dict[str, object]:

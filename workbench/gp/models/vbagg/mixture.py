@@ -25,7 +25,7 @@ class Auto(Model):
     """
 
     name = "auto"
-    summary = "a mixture of models, weighted by how well each recovers known areas"
+    summary = "a mixture of models, weighted by how well each predicts areas not given to it"
     paper = "Yao et al. 2018 (stacking)"
     options_type = AutoOptions
 

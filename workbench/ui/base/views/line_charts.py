@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from bokeh.models import BoxAnnotation, ColumnDataSource, FixedTicker, Range1d
+from bokeh.models import BasicTicker, BoxAnnotation, ColumnDataSource, FixedTicker, Range1d
 from bokeh.plotting import figure
 
 from workbench.plots.theme import NEUTRAL
@@ -56,6 +56,8 @@ class DistanceCurves:
         self.figure.add_layout(self._box)
         self.lines = {key: self.figure.line("r", key, source=self.curve, line_width=2.5, **look)
                       for key, look in drawn.items()}
+        # In metres labels are long.
+        self.figure.xaxis.ticker = BasicTicker(desired_num_ticks=4)
         self.figure.yaxis.ticker = FixedTicker(ticks=[0, 0.5, 1])
 
     def push(self, end: float, cell: float, label: str, **correlations) -> None:

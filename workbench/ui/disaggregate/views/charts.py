@@ -18,7 +18,7 @@ from workbench.ui.base.views.figures import chart, push, shown, source
 from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.pictures import DRAWN
 from workbench.ui.base.views.text import note, paragraph
-from workbench.ui.disaggregate import messages, names
+from workbench.ui.disaggregate import messages, names, verdict_words
 from workbench.ui.disaggregate.kinds import in_words_of
 from workbench.ui.disaggregate.state import AUTO, SCORED
 from workbench.ui.disaggregate.store import Store
@@ -160,7 +160,7 @@ class Charts(View):
         with pn.io.hold():
             self.seen.visible = False
             self._coverage.object = held_out_coverage(recovered).opts(
-                **size, show_legend=False, title=messages.HELD_OUT_COVERAGE)
+                **size, show_legend=False, title=verdict_words.COVERAGE)
             self._legend.object = _legend(models_of(recovered))
             self.scores.param.update(scores=self.store.scores, target="bag")
 

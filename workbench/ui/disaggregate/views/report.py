@@ -9,7 +9,7 @@ import panel_material_ui as pmui
 from workbench.ui.base.messages import true_minus
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block, paragraph
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import messages, verdict_words
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.verdict import weighed_here
 
@@ -33,7 +33,8 @@ class Report(View):
         if answer is None:
             self._text.object = ""
             return
-        tests = paragraph(messages.WEIGHED) if weighed_here(answer.fit) else ""
+        tests = (paragraph(verdict_words.weighed(self.store.state.choice.kind))
+                 if weighed_here(answer.fit) else "")
         self._text.object = f"{tests}<pre>{escape(said(answer.summary))}</pre>"
 
 

@@ -15,7 +15,7 @@ from workbench.ui.base.messages import signed
 from workbench.ui.base.views import text
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import block, note, paragraph
-from workbench.ui.disaggregate import messages, names
+from workbench.ui.disaggregate import messages, names, verdict_words
 from workbench.ui.disaggregate.kinds import COUNT, in_words_of
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.verdict import weighed_here
@@ -59,9 +59,9 @@ class Scores(View):
             weighed = store.answer is not None and weighed_here(store.answer.fit)
             self.held_out.object = recovered_table(
                 store.recovered, store.state.choice.kind) + (
-                paragraph(messages.OTHER_TEST) if weighed else "")
+                paragraph(verdict_words.OTHER_TEST) if weighed else "")
         else:
-            self.held_out.object = "" if known else paragraph(messages.NOT_HELD_OUT)
+            self.held_out.object = "" if known else paragraph(verdict_words.TO_COME)
 
     @param.depends("scores", "target", watch=True)
     def _draw(self, *events) -> None:
@@ -94,12 +94,12 @@ def _html(scores: xr.Dataset, target: str, kind: str) -> str:
 
 
 def recovered_table(recovered: xr.Dataset, kind: str = COUNT) -> str:
-    """Scores of areas that were merged and predicted from their groups' totals, as HTML.
+    """Scores of areas that were predicted while their values were not seen, as HTML.
 
     Parameters
     ----------
     recovered : xr.Dataset
-        From `workbench.recover`.
+        As of `recovery.recover`.
     kind : str
         What the values are, as of `kinds`.
     """
@@ -108,7 +108,7 @@ def recovered_table(recovered: xr.Dataset, kind: str = COUNT) -> str:
     frame, main = recovery_table(recovered), recovered.attrs["headline"]
     titles = recovered["score_title"].to_series()
     shown = [titles[main], *(name for name in frame if name.endswith("coverage (%)"))]
-    return _headed(in_words_of(kind, messages.HELD_OUT), shown, [
+    return _headed(verdict_words.scores(kind), shown, [
         [names.model(str(model)), *map(_number, row)]
         for model, row in zip(frame.index, frame[shown].to_numpy(), strict=True)])
 

@@ -8,8 +8,7 @@ from workbench.evaluation.evidence import Evidence, of_recovery
 from workbench.ui.base.live_text import LiveText
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import View
-from workbench.ui.disaggregate import messages
-from workbench.ui.disaggregate.kinds import TESTED
+from workbench.ui.disaggregate import messages, verdict_words
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.verdict import (
     AMBER,
@@ -58,9 +57,9 @@ def verdict_of(store: Store) -> Verdict:
     if scene.known is not None:
         return Verdict(OPEN, messages.SCORING)
     if store.testing[1]:
-        return Verdict(OPEN, messages.testing(*store.testing))
+        return Verdict(OPEN, verdict_words.under_way(*store.testing, store.state.choice.kind))
     return Verdict(OPEN, store.untested or (
-        messages.MOVED if answer.kind == "moved" else messages.UNTESTED))
+        verdict_words.MOVED if answer.kind == "moved" else verdict_words.UNTESTED))
 
 
 def evidence_of(store: Store) -> Evidence | None:
@@ -91,8 +90,8 @@ class Strip(View):
                                      "line-height": "1.3"})
         self.reasons = LiveText(role="note", sizing_mode="stretch_width", margin=(0, 4, 5, 4),
                                 styles={"font-size": "13px", "opacity": "0.85"})
-        self.test = small_button(messages.TEST, store.test, margin=(5, 10), visible=False)
-        self.stop = small_button(messages.TEST_STOP, store.stop_test, margin=(5, 10),
+        self.test = small_button(verdict_words.TEST, store.test, margin=(5, 10), visible=False)
+        self.stop = small_button(verdict_words.STOP, store.stop_test, margin=(5, 10),
                                  visible=False)
         self.light = OPEN
         self._panel = pn.Row(
@@ -108,7 +107,7 @@ class Strip(View):
         sentence = found.sentence or (messages.MAKING if store.work else "")
         said = f"But {'; '.join(found.reasons)}." if found.reasons else ""
         if store.testing[1]:
-            said = messages.TESTED_HOW
+            said = verdict_words.how(store.state.choice.kind)
         with pn.io.hold():
             self.light = found.light
             self._light.object = f"<div style='background: rgb({colour})'>{mark}</div>"
@@ -120,5 +119,4 @@ class Strip(View):
             self.stop.visible = bool(store.testing[1])
             self.test.visible = (store.answer is not None and store.scene.known is None
                                  and store.answer.kind != "start" and not store.testing[1]
-                                 and store.recovered is None
-                                 and store.state.choice.kind != TESTED)
+                                 and store.recovered is None)
