@@ -1,6 +1,7 @@
 """The shape of the code: which module may import which, and rules that a machine can check."""
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -203,10 +204,12 @@ def test_warnings_have_a_class_and_point_at_the_users_line():
         "workbench/checks/errors.py: True"]             # where `warn` does both
 
 
-def python(code: str) -> str:
-    """Run code in a fresh interpreter and return what it prints."""
+def python(code: str, **environment: str) -> str:
+    """Run code in a fresh interpreter without settings of OpenMP, and return what it prints."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("OMP_", "GOMP_"))}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                          cwd=REPOSITORY, timeout=120)
+                          cwd=REPOSITORY, timeout=120, env=kept | environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -221,6 +224,14 @@ def test_importing_the_package_pulls_no_heavy_extras(record_property):
     record_property("import seconds", seconds)
     print(f"import workbench: {float(seconds):.2f} s")
     assert loaded == "[]"
+
+
+def test_threads_that_wait_sleep_unless_the_user_says_otherwise():
+    asked = "; import os; print(os.environ['OMP_WAIT_POLICY'])"
+    assert python(f"import workbench{asked}") == "PASSIVE"
+    assert python(f"import workbench{asked}", OMP_WAIT_POLICY="ACTIVE") == "ACTIVE"
+    loaded = python("import sys, workbench; print('torch' in sys.modules)")
+    assert loaded == "False"        # later, when it has been said
 
 
 def test_every_folder_is_an_attribute_in_a_fresh_interpreter():
