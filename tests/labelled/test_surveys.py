@@ -1,12 +1,14 @@
 """Surveys as datasets: positives out of trials, from the file to scores on held-out bags."""
 
+import geopandas
 import numpy as np
 import pytest
+import shapely
 import xarray as xr
 
 import workbench as wb
 from tests.reference import country
-from workbench.checks import InputError
+from workbench.checks import InputError, NotExact
 from workbench.labelled import data_hash, to_source
 
 OPTIONS = {"inducing": 12, "tolerance": 1e-2, "max_steps": 60}
@@ -220,3 +222,30 @@ def test_predictions_at_places_without_a_survey(ds):
     xr.testing.assert_allclose(fit.at(elsewhere).mean, fit.at(ds).mean)
     with pytest.raises(InputError, match="no number of trials"):
         fit.simulate(elsewhere)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")      # of short fits
+def test_draws_of_those_tested_are_no_shares():
+    ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    trials = np.arange(40, 100, 5)
+    attrs = {"units": "positives", "kind": "count", "aggregation": "mean"}
+    ds = ds.drop_vars(["truth", "individual_value"]).assign(
+        trials=("bag", trials), value=("bag", np.round(trials * np.linspace(0.2, 0.6, 12)), attrs))
+    fit = wb.VBAgg(kernel="rbf", inducing=10, max_steps=5).fit(ds)
+    areas, expected = ds["membership"].values, (fit.over(ds).mean * ds["trials"]).values
+    same = fit.sample(ds, 200, preserve_totals=True, by=areas)
+    assert (same == ds["value"].values).all()       # numbers of positives, not their averages
+    np.testing.assert_allclose(fit.sample(ds, 2000, by=areas).mean("sample"), expected, rtol=0.1)
+    everything = shapely.union_all(ds["bag_geometry"].values)
+    zones = geopandas.GeoDataFrame({"zone": ["all"]}, crs=ds.attrs["crs"], geometry=[everything])
+    for refused in (lambda: fit.to_dataset(ds, preserve_totals=True),
+                    lambda: fit.drawn_rates(ds, 10, preserve_totals=True),
+                    lambda: fit.aggregate(ds, zones, kind="preserved"),
+                    lambda: fit.aggregate(ds, zones, kind="observed")):
+        with pytest.raises(NotExact, match="of those who were tested.*does not add up"):
+            refused()
+    whole = float(np.average(fit.at(ds).mean, weights=ds["weight"]))
+    for found in (fit.aggregate(ds, zones, samples=400),
+                  wb.aggregate(fit.to_dataset(ds, draws=400), zones)):
+        assert found["mean"].attrs["units"] == found["rate"].attrs["units"] == "share"
+        assert float(found["mean"][0]) == pytest.approx(whole, rel=0.02)

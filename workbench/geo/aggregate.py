@@ -74,7 +74,9 @@ def aggregate(maps: xr.Dataset, polygons: object, *, id: str | None = None,
     require("draw" in maps, "the map keeps no joint draws, and marginal intervals do not add up; "
             "make it with fit.to_dataset(ds, draws=500) or --draws 500, or use fit.aggregate")
     attrs = maps["draw"].attrs
-    zones = Zones(maps, polygons, id, polygon_crs, layer, aggregation=attrs.get("aggregation"))
+    mean = attrs.get("aggregation") == "mean"       # whose units are those of rates
+    zones = Zones(maps, polygons, id, polygon_crs, layer, aggregation=attrs.get("aggregation"),
+                  units=attrs.get("units") if mean else None)
     drawn = zones.of_rates(maps["draw"].values.astype(float))
     return zones.labelled(drawn, quantiles, threshold, {
         "distribution": str(attrs.get("distribution", maps.attrs.get("distribution", "")))})

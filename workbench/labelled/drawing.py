@@ -8,7 +8,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from workbench.checks import InputError, require
+from workbench.checks import InputError, NotExact, require
 from workbench.labelled.functionals import apply_to_draws
 from workbench.labelled.groups import groups_of
 from workbench.labelled.predictive import coords_of, labelled
@@ -81,8 +81,8 @@ class Drawing(FitRecord):
             Whether every draw adds up to the totals of the areas.
         by : str or array (individual,), optional
             Groups of individuals, by name of a variable of ``ds`` or one label each: joint draws of
-            their sums instead (weighted means where values are means); where totals are
-            preserved much faster than draws of individuals.
+            their sums instead (weighted means where values are means; of positives out of trials
+            their number); where totals are preserved much faster than draws of individuals.
         seed : int
             Seed.
 
@@ -114,7 +114,8 @@ class Drawing(FitRecord):
         True
         """
         require(samples > 0, f"samples must be positive, got {samples}")
-        groups, names = (None, None) if by is None else groups_of(ds, by, self._aggregation)
+        added = "sum" if self.of_tested else self._aggregation
+        groups, names = (None, None) if by is None else groups_of(ds, by, added)
         if not preserve_totals:
             drawn = self.simulate(ds, "individual", samples, seed)
             return drawn if groups is None else self._drawn(
@@ -232,6 +233,19 @@ class Drawing(FitRecord):
         y = torch.as_tensor(ds[name].values.copy()).to(bags.weight)
         values = self.inner.log_density(y, bags, self._trained(data), unit, samples, seed)
         return labelled(values, ("sample", unit), coords_of(ds, unit), {"units": "nats"})
+
+    def require_of_all(self) -> None:
+        """Raise unless what is observed of individuals adds up to what a map is of.
+
+        Raises
+        ------
+        NotExact
+            Of positives out of trials: those who were tested are not all people of an area.
+        """
+        if self.of_tested:
+            raise NotExact("positives are of those who were tested, and a map of shares of all "
+                           "people does not add up to them; use preserve_totals=False, for other "
+                           "polygons kind='expected' (draws of positives: fit.sample)")
 
     def totals_of(self, data):
         """What draws that preserve totals need of a dataset.

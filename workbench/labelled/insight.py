@@ -168,6 +168,7 @@ class Insight(Drawing):
         """
         data = self._data(ds)
         if preserve_totals:
+            self.require_of_all()
             drawn = self.sample(data.ds, samples, preserve_totals=True, seed=seed)
             drawn = (drawn / data.ds["weight"] if self.sums else drawn).assign_attrs(
                 drawn.attrs, units=self.rate_units)

@@ -83,6 +83,7 @@ def preserving_maps(fit: Fit, data: Converted, levels: np.ndarray, threshold: Th
         By name, with ``value_quantile``, of what an individual is observed as.
     """
     require(samples > 1, f"maps of draws need at least 2 samples, got {samples}")
+    fit.require_of_all()
     bags, trained, totals, said = fit.totals_of(data)
     sums, found, limits = fit.sums, [], levels_of(threshold)
     parts = split(bags, max(1, BUDGET // samples))

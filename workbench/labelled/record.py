@@ -225,8 +225,13 @@ class FitRecord:
         return f"{self._units or 1} / {per}" if per else self._units
 
     @property
+    def of_tested(self) -> bool:
+        """Whether observations are numbers of positives of those tested, and rates are shares."""
+        return self.inner.state.likelihood.proportions
+
+    @property
     def _units(self) -> str:
-        if self.inner.state.likelihood.proportions:
+        if self.of_tested:
             return "share"
         return self.value_units
 

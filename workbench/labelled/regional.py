@@ -41,8 +41,8 @@ class Regional(Insight):
         id : str, optional
             Column with their names; the index if not given.
         kind : {"expected", "observed", "preserved"}
-            What is drawn: expected totals; what would be observed, with the noise of counts; or
-            that, given that every draw adds up to the known areas' totals.
+            What is drawn: expected totals (of positives out of trials shares, and nothing else);
+            what would be observed, with noise; or that, every draw adding up to the known totals.
         area_effect : bool
             Of expected totals, see `at`; the other two always take known areas' effects given
             their totals.
@@ -87,11 +87,12 @@ class Regional(Insight):
         """
         from workbench.geo.aggregate import Zones  # here and below: a fit alone needs none of it
 
-        choose("kind", kind, KINDS)
+        if choose("kind", kind, KINDS) != "expected":
+            self.require_of_all()
         require(samples > 1, f"intervals need at least 2 samples, got {samples}")
         data = self._data(ds)
         zones, parts = Zones(data.ds, polygons, id, polygon_crs, layer,
-                             aggregation=self._aggregation, units=self.value_units), []
+                             aggregation=self._aggregation, units=self._units), []
         for count, own in chunks(samples, data.ds.sizes["individual"], seed):
             if kind == "expected":
                 drawn = self.at(data, area_effect).sample(count, own)

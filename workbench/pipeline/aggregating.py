@@ -7,7 +7,7 @@ import sys
 import xarray as xr
 
 from workbench import geo
-from workbench.checks import require
+from workbench.checks import NotExact, require
 from workbench.checks.figures import figure
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.problems import model_of, problem_of
@@ -99,9 +99,12 @@ def _again(spec: AggregateSpec, maps: xr.Dataset, where: dict, progress: bool, c
     require(made == fit.provenance()["data_sha256"], f"the data of {spec.map} have changed since "
             "it was made, so that its model cannot be fitted again: run its Spec anew, with "
             "--draws 500")
-    found = fit.aggregate(
-        problem.ds, spec.to, kind="preserved" if inner.rescale_to_totals else "expected",
-        area_effect=inner.area_effect, samples=spec.samples, seed=spec.seed, **where)
+    where |= {"area_effect": inner.area_effect, "samples": spec.samples, "seed": spec.seed}
+    try:
+        found = fit.aggregate(problem.ds, spec.to, **where, kind=(
+            "preserved" if inner.rescale_to_totals else "expected"))
+    except NotExact:            # neither did the map add up, which it says
+        found = fit.aggregate(problem.ds, spec.to, **where)
     if fit.cancelled:
         found.attrs["partial"] = f"the fit was stopped after {len(fit.history)} steps"
     return found
