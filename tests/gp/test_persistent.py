@@ -103,6 +103,19 @@ def test_draws_are_of_the_same_distribution_and_their_parts_add_up():
     np.testing.assert_allclose(sum(part.mean for part in parts.values()), mean, atol=1e-6)
 
 
+def test_of_unequal_weights_spread_is_near_that_of_dense_gaussians_and_that_of_draws():
+    """A large individual has less beside the effect of its area than small ones have."""
+    source = panel(equal=False)
+    fit, trained = constant().condition(source, GIVEN), torch.arange(source.bags.count)
+    _, mean, std = posterior(source)
+    found = fit.at(source.bags, trained, area_effect=True)
+    np.testing.assert_allclose(found.std, std, rtol=0.08)       # 0.5 to 2 by their average
+    assert np.abs((found.mean.numpy() - mean) / std).max() < 0.4
+    draws = fit.draw_rates(source.bags, trained, 20_000, 1).numpy()
+    np.testing.assert_allclose(draws.std(0), found.std, rtol=0.03)
+    np.testing.assert_allclose(draws.mean(0), found.mean, atol=4 * std.max() / np.sqrt(20_000))
+
+
 def test_nuts_finds_the_same_of_counts():
     from workbench.gp.sampling.nuts import sample
 

@@ -4,9 +4,10 @@ Of what areas and individuals have of their own, some stays from period to perio
 the nugget e of each individual. A total sees of these U = u + Σ s e, with the individuals' shares s
 of the area, which is one variable for each area, of variance σ² + ν² Σ s². It is a Gaussian process
 over areas, with that variance between individuals of the same area and no covariance with others;
-its inducing variables are the areas' own U. What individuals have beside it, of variance
-ν² (1 - Σ s²), adds up to nothing in the area, in no period. Exactly so for individuals of equal
-weight; else the shares of weight stand for those of the total. Of an area that is not known U is u,
+its inducing variables are the areas' own U. What individual i has beside it, e_i - Σ s e with the
+variance ν² (1 - 2 s_i + Σ s²), adds up to nothing in the area, in no period. It is independent of U
+for individuals of equal weight, and taken to be so of others; under links that are not the identity
+the shares of weight stand for those of the total. Of an area that is not known U is u,
 and its individuals have all of their nugget.
 
 References

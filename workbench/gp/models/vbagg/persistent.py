@@ -26,11 +26,16 @@ def with_kept_noise(state, bags: Bags) -> Bags:
 def own_nugget(state, bags: Bags) -> Tensor:
     """Variance of what individuals have of the nugget beside the effect of their area, (N,) or ().
 
-    Of individuals, and of members of clusters.
+    Of an individual with the share s_i it is e_i - Σ s e, of the variance ν² (1 - 2 s_i + Σ s²);
+    of members of clusters, whose shares are not known, the average of that by shares, ν² (1 - Σ s²).
     """
     if not keeps_effects(state):
         return state.nugget_variance
-    return state.nugget_variance - state.field.terms[-1].kept(numbers(bags))
+    if bags.concentration is not None:
+        return state.nugget_variance - state.field.terms[-1].kept(numbers(bags))
+    group, share, known = centring(state, bags)
+    squares = torch.zeros_like(share).index_add(0, group, share.square())[group]
+    return state.nugget_variance * (1 + known * (squares - 2 * share))
 
 
 def places(state, bags: Bags) -> Tensor | None:
