@@ -219,6 +219,6 @@ def _neighbours(found: xr.Dataset) -> list[str]:
 
 
 def _influences(found: xr.Dataset) -> list[str]:
-    return ["areas with most influence: what leaving each out takes off f, to first order",
+    return ["areas with most influence: what leaving each out takes off f, about",
             *(f"{name!s:<24}{float(value):>+12.4f}" for name, value in zip(
                 found["influential"].values, found["influence"].values, strict=True))]

@@ -209,9 +209,9 @@ class Regional(Insight):
                 level: float = 0.9) -> xr.Dataset:
         """Why the map says what it says at one pixel, and which areas it has that from.
 
-        Influence is what leaving an area out takes off the mean of f there, to first order: the
-        exact derivative by the weight of that area's likelihood with q's covariance held, which
-        for Normal values is the whole derivative. Hyperparameters are held, too.
+        Influence is what leaving an area out takes off the mean of f there, by one Newton step from
+        the fit: all of it for Normal values under the identity link, else near to it (areas come
+        in about the order of what fits without them say). Hyperparameters are held.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class Regional(Insight):
         contribution, moved = (one[0].cpu().numpy() for one in both)
         top = np.argsort(-np.abs(moved), kind="stable")[:influential]
         names = np.asarray(self._training.names)[top]
-        told = "what leaving the area out takes off the mean of f, to first order"
+        told = "what leaving the area out takes off the mean of f, by one Newton step"
         found = found.assign_coords(influential=names).assign(
             influence=("influential", moved[top], {"units": "link scale", "long_name": told}),
             contribution=("influential", contribution[top], {

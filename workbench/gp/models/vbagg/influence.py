@@ -3,12 +3,16 @@
 Where q is at its optimum its mean is the sum of pulls of the areas: m = Σ_b g_b with
 g_b = ∂ E_q log p(y_b | η_b) / ∂m, so that E f(x) = mean(x) + Σ_b φ(x)ᵀ g_b exactly. Weighing the
 likelihood of area b by 1 - ε moves E f(x) by -ε φ(x)ᵀ C g_b, with q's covariance C held: Hessian
-and C⁻¹ are equal there (Price's theorem), and for Normal values that is the whole derivative.
-Of all areas at once it is the derivative of their terms along one direction.
+and C⁻¹ are equal there (Price's theorem). Of all areas at once it is the derivative of their terms
+along one direction. Without area b the covariance is (C⁻¹ - H_b)⁻¹, H_b the Hessian of its term:
+where that is of rank one, as an area sees f by one number, a Newton step to the mean without it is
+φ(x)ᵀ C g_b / (1 - h_b), with the leverage h_b = tr(C H_b) = -2 ∂E_b/∂log C, again by Price's
+theorem. For Normal values under the identity link that is what leaving the area out does.
 
 References
 ----------
-Giordano et al. 2019, A Swiss Army infinitesimal jackknife; Opper and Archambeau 2009.
+Giordano et al. 2019, A Swiss Army infinitesimal jackknife; Opper and Archambeau 2009; Cook 1977
+(leverage).
 """
 
 from __future__ import annotations
@@ -21,7 +25,8 @@ from torch import Tensor
 from workbench.gp.data.bags import Bags
 from workbench.gp.data.recurring import unknown
 
-_STEP = 1e-4        # of q's mean, in prior standard deviations
+_STEP = 1e-4        # of q's mean, in prior standard deviations, and of its covariance
+_MOST = 0.99        # leverage: of an area that f follows all but exactly
 
 
 def influence(fit, bags: Bags, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -41,7 +46,7 @@ def influence(fit, bags: Bags, rows: Tensor) -> tuple[Tensor, Tensor]:
     contribution : Tensor (n, B)
         φ(x)ᵀ g_b; the sum over bags, plus the prior mean, is the mean of f.
     influence : Tensor (n, B)
-        φ(x)ᵀ C g_b: what leaving b out takes off the mean of f, to first order.
+        φ(x)ᵀ C g_b / (1 - h_b): what leaving b out takes off the mean of f, by one Newton step.
     """
     members = getattr(fit, "members", None)
     if members is not None:
@@ -59,8 +64,8 @@ def influence(fit, bags: Bags, rows: Tensor) -> tuple[Tensor, Tensor]:
         places = field.project(x[rows]).features
 
     @torch.no_grad()
-    def expected(mean: Tensor) -> Tensor:
-        moments = state.bound.moments(seen, mean, field.q_covariance)
+    def expected(mean: Tensor, covariance: Tensor = field.q_covariance) -> Tensor:
+        moments = state.bound.moments(seen, mean, covariance)
         return state.source.trust * state.likelihood.expected_log_prob(
             state.source.targets.value, moments)
 
@@ -71,4 +76,8 @@ def influence(fit, bags: Bags, rows: Tensor) -> tuple[Tensor, Tensor]:
             (expected(field.q_mean + h * one) - expected(field.q_mean - h * one)) / (2 * h)
             for one, h in zip(directions, steps, strict=True)])
 
-    return along(places), along(places @ field.q_covariance)
+    with torch.no_grad():
+        spread = field.q_covariance
+        leverage = (expected(field.q_mean, (1 - _STEP) * spread)
+                    - expected(field.q_mean, (1 + _STEP) * spread)) / _STEP
+    return along(places), along(places @ spread) / (1 - leverage.clamp_max(_MOST))

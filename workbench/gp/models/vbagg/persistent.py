@@ -26,8 +26,8 @@ def with_kept_noise(state, bags: Bags) -> Bags:
 def own_nugget(state, bags: Bags) -> Tensor:
     """Variance of what individuals have of the nugget beside the effect of their area, (N,) or ().
 
-    Of an individual with the share s_i it is e_i - Σ s e, of the variance ν² (1 - 2 s_i + Σ s²);
-    of members of clusters, whose shares are not known, the average of that by shares, ν² (1 - Σ s²).
+    Of an individual with the share s_i it is e_i - Σ s e, of the variance ν² (1 - 2 s_i + Σ s²); of
+    members of clusters, whose shares are not known, the average of that by shares, ν² (1 - Σ s²).
     """
     if not keeps_effects(state):
         return state.nugget_variance
