@@ -53,6 +53,10 @@ def other(**arguments: object) -> Change:
     return lambda folder, kept: kept | arguments
 
 
+def as_means(change: Change) -> Change:
+    return lambda folder, kept: change(folder, kept) | {"aggregation": "mean", "kind": "continuous"}
+
+
 def third(values: Callable) -> Change:
     def spoil(folder: Path, kept: dict) -> dict:
         path = kit.write_raster(folder / "third.tif", values())
@@ -200,6 +204,13 @@ FAULTS = {
     "one total like no other": Fault(
         polygons(cases=[9e5, *range(41, 52)]), "value-alone", "warning", ("c0",), 1,
         "times the median", "slip of the decimal point", correct=right),
+    "a mark of missing values among means": Fault(
+        as_means(polygons(cases=[-9999.0, *(288 + np.arange(11) / 10)])), "value-mark", "warning",
+        ("c0",), 1, "-9,999 .*all others lie between 288 and 289", "empty these cells",
+        correct=right),
+    "a zero among means far from zero": Fault(
+        as_means(polygons(cases=[0.0, *(288 + np.arange(11) / 10)])), "value-mark", "warning",
+        ("c0",), 1, "is 0 .*mark of missing values", "--missing-value drop", correct=right),
     "people in thousands": Fault(
         raster("people", lambda: kit.people() / 1e4), "count-above-weight", "warning", ALL, 12,
         "more cases than persons", "--weight-units", correct=right),

@@ -13,6 +13,7 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging import like_means
 from workbench.bagging.findings import Finding, is_listing, suspicious
+from workbench.bagging.like_marks import like_marks
 from workbench.bagging.odd_covariates import odd_covariates
 from workbench.bagging.turns import over_a_seam
 from workbench.bagging.warping import of_polygons
@@ -38,8 +39,9 @@ def oddities(ds: xr.Dataset) -> list[str]:
     -------
     list of str
         Counts above the population, rates, amounts or truth values taken for counts, thousands
-        separators read as decimal points, one total like no other; constant, collinear and
-        class-coded covariates; longitudes on both sides of the antimeridian.
+        separators read as decimal points, one total like no other, marks of missing values;
+        constant, collinear and class-coded covariates; longitudes on both sides of the
+        antimeridian.
     """
     return [str(finding) for finding in odd(ds)]
 
@@ -109,6 +111,18 @@ def noted(ds: xr.Dataset, found: list[str]) -> xr.Dataset:
                             "treatments": "\n".join(record) or "none"})
 
 
+def marks_of_targets(targets: xr.Dataset) -> list[Finding]:
+    """Values of targets that look like marks of missing ones, as a `Finding`.
+
+    Parameters
+    ----------
+    targets : xr.Dataset
+        As of `workbench.targets_from_table`.
+    """
+    return like_marks(targets[schema.TARGET].values, targets["value"].values,
+                      schema.kind(targets) == "count", "target")
+
+
 def truth_values(what: str) -> Finding:
     """The finding that values are true or false; ``what`` ends in a verb, as "the values are"."""
     return suspicious("truth-values", f"{what} true and false, which are taken for 1 and 0",
@@ -132,9 +146,10 @@ def _of_values(ds: xr.Dataset) -> list[Finding]:
             like_means.fractional(ds, value, total) or like_means.flat(ds, value, total)))
     elif sums and "trials" not in ds:
         found += like_means.measured(ds, value, total)
-    if sums and value.size >= _FEW_VALUES:
-        found += _alone(ds, value, value / total)
-    return found
+    alone = _alone(ds, value, value / total) if sums and value.size >= _FEW_VALUES else []
+    if "trials" not in ds and not alone:
+        alone = like_marks(ds[schema.BAG].values, value, counts)
+    return found + alone
 
 
 def _above(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:

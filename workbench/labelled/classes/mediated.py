@@ -8,6 +8,8 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import looked_at
+from workbench.bagging.sanity import marks_of_targets
+from workbench.checks import DataWarning, warn
 from workbench.gp.models.keeping import Kept
 from workbench.labelled.caveats import warn_of_few_targets, warn_of_normal
 from workbench.labelled.classes.base import LabelledModel
@@ -70,8 +72,11 @@ class MediatedModel(LabelledModel):
 
     def _given(self, ds: xr.Dataset, targets: xr.Dataset | None) -> Converted:
         """What there is to learn from, checked."""
-        return self._learnable(ds) if targets is None else (
-            Converted(looked_at(schema.check(ds, valued=False))))
+        if targets is None:
+            return self._learnable(ds)
+        for odd in marks_of_targets(targets):       # before learning, which it may spoil
+            warn(str(odd), DataWarning)
+        return Converted(looked_at(schema.check(ds, valued=False)))
 
     def _recalled(self, datasets: Mapping[str, xr.Dataset], facts: Mapping, kept: Kept
                  ) -> MediatedFit:

@@ -1,0 +1,51 @@
+"""Numbers that stand for missing values are told from values, and values from them."""
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.bagging.like_marks import like_marks
+from workbench.checks import DataWarning
+
+NAMES = [f"a{k}" for k in range(60)]
+RNG = np.random.default_rng(0)
+INCOMES, LAND = RNG.normal(30_000, 4_000, 60), RNG.normal(288, 2, 60)
+MONEY, DEGREES = np.exp(RNG.normal(3, 1.5, 60)), RNG.normal(4, 5, 60)
+CASES = RNG.poisson(60, 60).astype(float)
+
+
+def found(values, counts=False, **changed):
+    values = values.copy()
+    for at, value in changed.items():
+        values[int(at[1:])] = value
+    return like_marks(NAMES, values, counts)
+
+
+@pytest.mark.parametrize("values, mark, counts", [
+    (INCOMES, -9999, False), (INCOMES, 999999, False), (INCOMES, 0, False), (INCOMES, -1, False),
+    (LAND, -9999, False), (LAND, 0, False), (LAND, 9999, False), (LAND, 1e20, False),
+    (DEGREES, -99, False), (DEGREES, 999, False), (MONEY, -999, False), (CASES, 9999, True)])
+def test_marks_are_found_by_area(values, mark, counts):
+    [one] = found(values, counts, a7=mark, a9=mark)
+    assert one.code == "value-mark" and list(one.where) == ["a7", "a9"] and one.count == 2
+    assert "2 of 60 values are" in str(one) and "first: area 'a7'" in str(one)
+
+
+def test_values_are_none():
+    for values in (INCOMES, LAND, MONEY, DEGREES, CASES, np.exp(RNG.normal(0, 2, 60)),
+                   RNG.standard_cauchy(60), np.zeros(60), np.arange(60.0)):
+        assert found(values) == []
+        assert found(values, counts=True) == []
+    assert found(DEGREES, a7=0.0) == [] and found(CASES, True, a7=0.0, a8=99.0) == []
+    assert found(CASES, a7=99.0, a8=99.0) == []         # near the others
+    assert like_marks(NAMES[:5], [1, 2, 3, 4, -9999], False) == []      # too few say nothing
+
+
+def test_a_mark_among_targets_is_said_before_learning():
+    ds = wb.add_mediators(wb.load("swiss-roll", n_bags=12, mean_size=6, size_std=3), ["z1"])
+    bags, targets = wb.unmatch(ds, share=0.5)
+    value = targets["value"].values.astype(float)
+    value[2] = -9999
+    targets = targets.assign(value=targets["value"].copy(data=value))
+    with pytest.warns(DataWarning, match=r"1 of 6 values is -9,999 \(first: target"):
+        wb.VarCMP().starting_values(bags, targets)
