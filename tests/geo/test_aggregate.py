@@ -120,6 +120,8 @@ def test_a_map_with_draws_gives_the_same(ds, fit, areas, tmp_path):
     assert several.dims == ("threshold", "bag")
     np.testing.assert_allclose(several.sel(threshold=50), found["exceedance"])
     assert found["mean"].attrs["units"] == "cases"
+    with pytest.warns(DataWarning, match=r"0\.001 lies below every total .*not with rates"):
+        wb.aggregate(maps, areas, id="name", threshold=(0.001, 50))
     with pytest.raises(InputError, match="keeps no joint draws.*--draws"):
         wb.aggregate(fit.to_dataset(ds), areas)
 

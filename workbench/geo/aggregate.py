@@ -43,10 +43,11 @@ def aggregate(maps: xr.Dataset, polygons: object, *, id: str | None = None,
     -------
     xr.Dataset
         Along ``bag``, the new polygons: ``mean``, ``std``, ``value_quantile`` (quantile, bag) and
-        ``exceedance`` of the total (or mean, where the areas' values are means), of several
-        thresholds (threshold, bag), ``rate`` per unit of weight, ``weight``, ``covered`` (the share
-        of the polygon's area that the map covers, pixels of zero weight inside areas included;
-        totals are of that part), and the draws themselves, ``draw`` (sample, bag), which are joint.
+        ``exceedance`` of the total and not of a rate (or of the mean, where the areas' values are
+        means), of several thresholds (threshold, bag), ``rate`` per unit of weight, ``weight``,
+        ``covered`` (the share of the polygon's area that the map covers, pixels of zero weight
+        inside areas included; totals are of that part), and the draws themselves, ``draw`` (sample,
+        bag), which are joint.
 
     Raises
     ------
@@ -56,7 +57,7 @@ def aggregate(maps: xr.Dataset, polygons: object, *, id: str | None = None,
     Warns
     -----
     DataWarning
-        If the map does not cover all polygons.
+        If the map does not cover all polygons, or a threshold lies below all totals.
 
     Examples
     --------
@@ -147,6 +148,7 @@ class Zones:
                 **of, "long_name": f"joint draw of the {what}", "draws": "joint"}),
         }
         if threshold is not None:
+            self._look_at(levels_of(threshold), draws)
             above = np.stack([np.where(self.weight > 0, (draws > level).mean(0), np.nan)
                               for level in levels_of(threshold)])
             found["exceedance"] = exceedance_map(above, threshold, what, {}, schema.BAG)
@@ -154,6 +156,18 @@ class Zones:
             "bag": self.frame.index.to_numpy(dtype=str), "quantile": levels,
             "bag_geometry": (schema.BAG, self.frame.geometry.to_numpy(dtype=object)),
         }, attrs={"crs": self.frame.crs.to_string(), "samples": len(draws), **attrs})
+
+
+    def _look_at(self, thresholds: np.ndarray, draws: np.ndarray) -> None:
+        """Warn of thresholds below all totals, as those of rates are."""
+        drawn = draws[:, self.weight > 0]
+        if not self.sums or not drawn.size:
+            return
+        below = [level for level in thresholds if 0 < level < drawn.min()]
+        if below:
+            warn(f"the threshold {below[0]:g} lies below every total that was drawn (the least is "
+                 f"{drawn.min():.4g}): it is compared with totals of polygons, not with rates; for "
+                 "a rate give it times the weight of the polygon", DataWarning)
 
 
 def _over(totals: np.ndarray, weight: np.ndarray) -> np.ndarray:
