@@ -70,6 +70,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "aggregate": "geo",
     "bag_children": "geo",
     "at_period": "geo",
+    "in_period": "geo",
     "bag_points": "geo",
     "bag_polygons": "geo",
     "distance_to": "geo",

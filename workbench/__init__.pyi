@@ -62,6 +62,7 @@ from workbench.geo import bag_points as bag_points
 from workbench.geo import bag_polygons as bag_polygons
 from workbench.geo import distance_to as distance_to
 from workbench.geo import grid_areas as grid_areas
+from workbench.geo import in_period as in_period
 from workbench.geo import open_rasters as open_rasters
 from workbench.geo import polygon_places as polygon_places
 from workbench.geo import raster_places as raster_places

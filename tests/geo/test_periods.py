@@ -287,8 +287,44 @@ def test_a_raster_is_mapped_at_a_period(tmp_path, monkeypatch):
                      "map.tif", "--quiet")
     assert done.exit_code == 0, (done.output, done.exception)
     assert "pixels lie beyond what the areas span in some covariate" in done.output
-    alone = workbench("predict", "fit.wbfit", "--period", "2020", "--out", "map.nc")
-    assert alone.exit_code == 2 and "period are of rasters" in alone.output
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_areas_are_mapped_at_a_period(tmp_path, monkeypatch):
+    """With the effects that known areas keep; also at periods that nobody has counted in."""
+    monkeypatch.chdir(kit(tmp_path))
+    fit = wb.VBAgg(kernel="space-time", inducing=12, max_steps=3).fit(bagged())
+    places = wb.polygon_places(areas(), [height()], people(), id="code")
+    with pytest.raises(InputError, match="learns from covariates|covariate"):
+        fit.to_dataset(places)
+    whole = fit.to_dataset(fit.data, area_effect=False)
+    kept = fit.over(fit.data)           # given what was counted in the period, too
+    own, later = wb.at_period(whole, 2020), wb.in_period(places, 2020, fit.data)
+    there = fit.to_dataset(later, area_effect=False)
+    for name in ("mean", "std", "bag_mean", "bag_std", "expected_count"):
+        np.testing.assert_allclose(there[name], own[name], rtol=1e-6)
+    assert later["bag"].values.tolist() == [f"{code} 2020" for code in areas()["code"]]
+    known, nowhere = fit.over(later).mean.values, own["bag_mean"].values
+    assert np.corrcoef(known / nowhere, kept.mean.values.reshape(-1)[
+        fit.data["period"].values == "2020"] / nowhere)[0, 1] > 0.3
+    future = fit.over(wb.in_period(places, "2024", fit.data))
+    assert (future.std.values > 0).all() and not np.allclose(future.mean, known)
+    with pytest.raises(InputError, match="periods already; choose one of these by workbench.at"):
+        wb.in_period(fit.data, 2020, fit.data)
+    fit.save("fit.wbfit")
+    asked = ("predict", "fit.wbfit", "--at-polygons", "areas.gpkg", "--at-id", "code",
+             "--at-covariates", "height.tif", "--at-weight", "people.tif", "--quiet")
+    silent = workbench(*asked, "--out", "none.nc")
+    assert silent.exit_code == 2 and "has no period: say which by --period 2021" in silent.output
+    done = workbench(*asked, "--period", "2024", "--draws", "20", "--out", "later.nc")
+    assert done.exit_code == 0, (done.output, done.exception)
+    np.testing.assert_allclose(wb.read("later.nc")["bag_mean"], future.mean, rtol=1e-5)
+    same = workbench("predict", "fit.wbfit", "--period", "2020", "--out", "own.nc", "--quiet")
+    assert same.exit_code == 0, (same.output, same.exception)
+    np.testing.assert_allclose(wb.read("own.nc")["bag_mean"], wb.at_period(
+        fit.to_dataset(fit.data), 2020)["bag_mean"], rtol=1e-5)
+    other = workbench("predict", "fit.wbfit", "--period", "2030", "--out", "none.nc")
+    assert other.exit_code == 2 and "2030" in other.output and "2021" in other.output
 
 
 def test_periods_that_are_dates_are_asked_as_dates():

@@ -9,6 +9,7 @@ from workbench.geo.columns import area_columns
 from workbench.geo.derived import distance_to, slope
 from workbench.geo.files import check_format, read, write
 from workbench.geo.grid_areas import grid_areas
+from workbench.geo.in_period import in_period
 from workbench.geo.lazy_rasters import open_rasters
 from workbench.geo.maps import to_raster
 from workbench.geo.periods import at_period
@@ -19,9 +20,9 @@ from workbench.geo.treatments import CleaningOptions
 
 __all__ = [
     "BLOCK_FORMATS", "CleaningOptions", "aggregate", "area_columns", "at_period", "bag_children",
-    "bag_points", "bag_polygons", "check_format", "distance_to", "grid_areas", "open_rasters",
-    "polygon_places", "raster_places", "read", "scheduled", "slope", "to_raster", "write",
-    "write_blocks",
+    "bag_points", "bag_polygons", "check_format", "distance_to", "grid_areas", "in_period",
+    "open_rasters", "polygon_places", "raster_places", "read", "scheduled", "slope", "to_raster",
+    "write", "write_blocks",
 ]
 
 __getattr__ = moved(__name__, {"Treatments": ".CleaningOptions"})

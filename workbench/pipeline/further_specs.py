@@ -124,7 +124,8 @@ class PredictSpec(BaseSpec):
     chunks : int
         Pixels along the side of the blocks that rasters are mapped in.
     period : str, optional
-        Period that rasters are mapped at, of fits over time, such as 2021.
+        Period that is mapped, of fits over time, such as 2021: of rasters and another region also
+        one that was not learnt from.
     task : str, optional
         Quantity to map, of fits to several sources.
     area_effect : bool
@@ -179,10 +180,9 @@ class PredictSpec(BaseSpec):
 def check_rasters(spec: PredictSpec) -> None:
     """Refuse what a map of rasters in blocks has none of, and its options without rasters."""
     if not spec.rasters:
-        given = [name for name in ("weight", "nodata", "period")
-                 if getattr(spec, name) is not None]
-        require(not given and spec.chunks == PredictSpec.chunks, "weight, nodata, chunks and "
-                "period are of rasters; name these with " + option("rasters", ("FILE",)))
+        given = [name for name in ("weight", "nodata") if getattr(spec, name) is not None]
+        require(not given and spec.chunks == PredictSpec.chunks, "weight, nodata and chunks are of "
+                "rasters; name these with " + option("rasters", ("FILE",)))
         return
     for name in ("at", "task", "rescale_to_totals", "information", "components", "draws"):
         value = getattr(spec, name)

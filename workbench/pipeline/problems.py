@@ -13,6 +13,7 @@ from workbench import bagging, datasets
 from workbench.bagging.tables import read_table, separated
 from workbench.checks import FitWarning, InputError, NotExact, choose, require, warn
 from workbench.geo.centres import place
+from workbench.geo.periods import at_period
 from workbench.gp.models.registry import AUTO, ENTRIES, Entry
 from workbench.labelled import load_fit, make_model, models
 from workbench.pipeline.base import BaseSpec, existing
@@ -220,7 +221,8 @@ def _combine(spec: CombineSpec) -> Problem:
 def _predict(spec: PredictSpec) -> Problem:
     fit = load_fit(existing("fit", spec.fit))
     told = f"read {fit!r} from {Path(spec.fit).name}"
-    ds = fit.data if spec.at is None else _asked(fit, spec)
+    ds = _asked(fit, spec) if spec.at is not None else fit.data if (
+        spec.period is None or spec.rasters) else at_period(fit.data, spec.period)
     require(spec.task is None or hasattr(fit, "tasks"),
             f"{fit.model.name} has one task, which needs no name; leave task out")
     if spec.rasters:

@@ -9,6 +9,8 @@ import xarray as xr
 
 from workbench import schema
 from workbench.checks import ExtrapolationWarning, InputError, option, require, warn
+from workbench.geo.in_period import in_period
+from workbench.geo.period_numbers import TIME
 from workbench.labelled.places import Extent, same_crs
 from workbench.pipeline.base import REGION
 from workbench.pipeline.inputs import named_or_file
@@ -80,6 +82,8 @@ def region(spec: Spec | PredictSpec, ds: xr.Dataset) -> xr.Dataset:
     own = spec.at_options.plain()
     other = region_of(own) if spec.at == REGION else named_or_file(str(spec.at))
     where = Path(str(own["polygons"])).name if own else str(spec.at)
+    period = getattr(spec, "period", None)
+    other = _at_a_period(other, ds, period, where)
     ours, theirs = (one.attrs.get("crs") for one in (ds, other))
     require(same_crs(ours, theirs), f"{where} has the CRS {theirs}, the "
             f"data of the model {ours}; bag it in the same one, for the model knows places by it")
@@ -101,7 +105,21 @@ def region(spec: Spec | PredictSpec, ds: xr.Dataset) -> xr.Dataset:
                 f"{unit!r} where the model learns, so that rates mean another thing; {remedy}")
     if {"x", "y"} <= {*other.coords}:
         look_apart(ds, other["x"].values, other["y"].values, where)
-    look_beyond(ds, _table(other), names, where)
+    # A period that was asked for by name is not in other units.
+    looked = [k for k, name in enumerate(names) if name != TIME or period is None]
+    look_beyond(ds.isel(covariate=looked), _table(other)[:, looked], [names[k] for k in looked],
+                where)
+    return other
+
+
+def _at_a_period(other: xr.Dataset, ds: xr.Dataset, period: str | None, where: str) -> xr.Dataset:
+    """Places of a region at the period that is asked for, where a model learnt over time."""
+    if period is not None:
+        return in_period(other, period, ds)
+    last = str(ds["individual_period"].values[-1]) if "individual_period" in ds.coords else ""
+    require(not last or TIME in other[schema.COVARIATE].values, f"the model learns over time, and "
+            f"{where} has no period: say which by {option('period', last)} of workbench predict, "
+            "for which disaggregate keeps its fit by --save-fit; in Python by workbench.in_period")
     return other
 
 
