@@ -138,7 +138,7 @@ def parents(ds: xr.Dataset, parent: str, given: object) -> list[Finding]:
             f"{known[worst]:,.6g} published)", "look for missing areas, another year or another "
             "definition, or correct the column", where=tuple(off), count=len(off),
             severity=WARNING if far else NOTE,
-            effect="the map adds up to the areas' totals, not to the published ones"))
+            effect="the map follows the areas' values; published ones are compared, and not kept"))
     alone = [name for name in names.tolist() if name not in known]
     without = [name for name in known if name not in sums]
     for left, told in ((without, "published for parents that have no areas here"),
