@@ -18,6 +18,7 @@ from workbench.checks.figures import figure
 from workbench.geo.globe import rasters_a_turn_apart
 from workbench.geo.pixels import covers_none
 from workbench.geo.rasters import same_grid
+from workbench.geo.shares import same_axes, shared_out
 from workbench.geo.treatments import CleaningOptions, Record
 
 _SAME = 1e-3            # relative difference of pixel sizes that are the same
@@ -100,18 +101,23 @@ def summed(weight: xr.DataArray, grid: xr.DataArray, name: str, record: Record) 
     """
     if same_grid(weight, grid):
         return weight
-    resampling = package("rasterio.enums", extra="geo").Resampling
-    known = weight.copy(data=np.isfinite(weight.values).astype(float))
-    share = known.rio.write_nodata(None).rio.reproject_match(grid, resampling=resampling.average)
-    moved = weight.fillna(0).rio.write_nodata(None).rio.reproject_match(
-        grid, resampling=resampling.sum)
-    moved = moved.where(share > 0).rename(weight.name).rio.write_nodata(np.nan)
+    moved = (shared_out if same_axes(weight, grid) else _warped)(weight, grid)
     before, after = float(weight.sum()), float(moved.sum())
     lost = f", {1 - after / before:.2%} of it lie beyond" if before - after > _LOST * before else ""
     record.note(f"weight {weight.name!r} was summed from {weight.shape[0]} x {weight.shape[1]} "
                 f"pixels to the {grid.shape[0]} x {grid.shape[1]} of {name!r}: {before:,.6g} in "
                 f"all before, {after:,.6g} after{lost}")
     return moved
+
+
+def _warped(weight: xr.DataArray, grid: xr.DataArray) -> xr.DataArray:
+    """Sums over the pixels of a grid in another CRS, NaN where nothing is known."""
+    resampling = package("rasterio.enums", extra="geo").Resampling
+    known = weight.copy(data=np.isfinite(weight.values).astype(float))
+    share = known.rio.write_nodata(None).rio.reproject_match(grid, resampling=resampling.average)
+    moved = weight.fillna(0).rio.write_nodata(None).rio.reproject_match(
+        grid, resampling=resampling.sum)
+    return moved.where(share > 0).rename(weight.name).rio.write_nodata(np.nan)
 
 
 def grid_named(name: str | None, layers: dict[str, xr.DataArray]) -> xr.DataArray | None:
