@@ -65,6 +65,37 @@ def test_maps_have_north_up_whatever_the_order_of_the_file(south_first):
         fields["t"].sortby("lat", ascending=False).rename(lat="y", lon="x").drop_vars(["x", "y"]))
 
 
+@pytest.mark.parametrize(("crs", "axes"), [
+    ("EPSG:32633", ("y", "x")), ("EPSG:4326", ("lat", "lon")), (None, ("lat", "lon"))])
+def test_the_crs_of_fields_is_that_of_the_bags(tmp_path, crs, axes):
+    import rioxarray  # noqa: F401  (the accessor)
+
+    fields = made(6, 9).rename(dict(zip(("lat", "lon"), axes, strict=True))).drop_attrs()
+    given = fields if crs is None else fields.rio.write_crs(crs)
+    ds = wb.bag_blocks(given, "t", ["z"], ["p"], 3)
+    assert ds.attrs.get("crs") == crs
+    assert wb.to_raster(ds, "truth").rio.crs == crs
+    # Opened without decode_coords="all" the CRS is a variable of the file.
+    given.to_netcdf(tmp_path / "fields.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "fields.nc", engine="h5netcdf") as opened:
+        assert wb.bag_blocks(opened, "t", ["z"], ["p"], 3).attrs.get("crs") == crs
+    valued = ds.assign(individual_value=ds["truth"])
+    assert wb.bag_grid(valued, 2).attrs.get("crs") == crs
+    assert wb.bag_along(valued, "z", 9, 0).attrs.get("crs") == crs
+    assert wb.add_mediators(ds, ["z"]).attrs.get("crs") == crs
+
+
+def test_fields_in_two_crs_are_refused():
+    import rioxarray  # noqa: F401  (the accessor)
+
+    fields = made(6, 9).drop_attrs()
+    fields = fields.assign_coords(one=fields["t"].rio.write_crs("EPSG:4326")["spatial_ref"],
+                                  two=fields["t"].rio.write_crs("EPSG:4258")["spatial_ref"])
+    fields["t"].attrs["grid_mapping"], fields["z"].attrs["grid_mapping"] = "one", "two"
+    with pytest.raises(InputError, match="in several CRS, .'EPSG:4258', 'EPSG:4326'.; repr"):
+        wb.bag_blocks(fields, "t", ["z"], block=3)
+
+
 def test_weights_by_latitude():
     fields = made(6, 6)
     ds = wb.bag_blocks(fields, "t", block=6, weight="cos-latitude")

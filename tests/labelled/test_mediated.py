@@ -273,6 +273,31 @@ def test_places_of_fields_from_a_geotiff_have_the_units_of_their_crs(crs, unit):
         assert one["mediator_units"].values.tolist()[1:] == [unit, unit]
 
 
+@pytest.mark.filterwarnings("ignore:the mediators hardly tell the bags apart")
+def test_a_map_has_the_crs_of_the_fields(tmp_path):
+    import rioxarray
+    from typer.testing import CliRunner
+
+    from workbench.cli import app
+
+    rng = np.random.default_rng(0)
+    sides = {"y": 5e6 - 1000.0 * np.arange(12), "x": 4e5 + 1000.0 * np.arange(12)}
+    fields = xr.Dataset({n: (("y", "x"), rng.normal(size=(12, 12))) for n in ("slope", "height")},
+                        sides).rio.write_crs("EPSG:32633")
+    bags = wb.bag_blocks(fields, None, ["slope"], ["height", "y"], block=3)
+    assert bags.attrs["crs"] == "EPSG:32633"
+    wb.write(wb.add_mediators(bags, ["slope", "x"]), tmp_path / "bags.nc")
+    pd.DataFrame({"z": rng.normal(size=12), "slope": rng.normal(size=12), "x": sides["x"]}
+                 ).to_csv(tmp_path / "targets.csv", index=False)
+    out = tmp_path / "map.tif"
+    done = CliRunner().invoke(app, [
+        "mediate", str(tmp_path / "bags.nc"), str(tmp_path / "targets.csv"), "--value", "z",
+        "--kernel", "rbf", "--out", str(out), "--quiet"])
+    assert done.exit_code == 0, done.output
+    with rioxarray.open_rasterio(out) as raster:
+        assert raster.rio.crs == "EPSG:32633"
+
+
 def test_fields_of_one_grid_may_have_their_dimensions_in_any_order():
     ds = fields(6)
     turned = ds.assign(height=ds["height"].T)

@@ -9,7 +9,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging.assemble import assemble, bag_values
-from workbench.bagging.grids import UNEVEN, Grid, trimmed
+from workbench.bagging.grids import UNEVEN, Grid, crs_of, trimmed
 from workbench.checks import choose, package, require
 
 WEIGHTS = ("one", "cos-latitude")
@@ -71,7 +71,8 @@ def bag_blocks(
     xr.Dataset
         Bags ``"r<row>c<column>"`` from the north-west with ``block_row``, ``block_column``, squares
         as ``bag_geometry``, and ``mediators`` (bag, mediator); individuals are pixels with row,
-        column and the grid's attributes, so that maps can be drawn and rasters written.
+        column, the grid's attributes and the CRS of ``fields``, so that maps can be drawn and
+        rasters written.
         ``ds.attrs["treatments"]`` says what was trimmed, dropped and interpolated.
 
     Raises
@@ -161,7 +162,8 @@ def bag_blocks(
         lost = [n for n in mediators if not np.isfinite(found[n]).all()]
         require(not lost, f"mediators {lost} are missing in some blocks; fill them first")
     dx, dy = grid.step(1), grid.step(0)
-    ds.attrs |= {name: fields.attrs[name] for name in ("crs",) if name in fields.attrs} | {
+    crs = crs_of(fields, used)
+    ds.attrs |= ({"crs": crs} if crs else {}) | {
         "level": f"blocks of {block} x {block} pixels", "block": grid.block,
         "block_shape": list(grid.blocks), "grid_shape": [rows, columns],
         "grid_transform": [dx, 0.0, float(grid.axis(1)[0] - dx / 2),

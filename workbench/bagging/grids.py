@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from workbench.checks import package, require
 
 _NORTH = ("lat", "latitude", "grid_latitude", "y", "projection_y_coordinate", "north", "northing")
 _EAST = ("lon", "longitude", "grid_longitude", "x", "projection_x_coordinate", "east", "easting")
+_MAPPING = {"crs_wkt", "spatial_ref", "grid_mapping_name"}  # attributes of what says a CRS
 UNEVEN = 0.1   # of a pixel: Gaussian latitudes pass, grids that need another map do not
 
 
@@ -137,6 +139,33 @@ def axis_unit(fields: xr.Dataset, name: str) -> str:
         return "1"
     unit = package("pyproj", extra="geo").CRS.from_wkt(stated).axis_info[0].unit_name
     return {"metre": "m", "kilometre": "km"}.get(unit, unit)
+
+
+def crs_of(fields: xr.Dataset, names: Sequence[str]) -> str | None:
+    """The CRS that fields state, by their attribute ``crs`` or as rioxarray reads it; else None.
+
+    Parameters
+    ----------
+    fields : xr.Dataset
+        Perhaps with a variable that says it, such as ``spatial_ref``.
+    names : sequence of str
+        Of the fields that count.
+
+    Raises
+    ------
+    InputError
+        If they state several.
+    """
+    if said := fields.attrs.get("crs"):
+        return str(said)
+    package("rioxarray", extra="geo")
+    # A file that was opened without decode_coords="all" has it among the fields.
+    told = [n for n, one in fields.data_vars.items() if _MAPPING & set(one.attrs)]
+    fields = fields.set_coords(told)
+    found = sorted({fields[n].rio.crs.to_string() for n in names if fields[n].rio.crs})
+    require(len(found) < 2, f"the fields are in several CRS, {found}; reproject them to one of "
+            "these with .rio.reproject_match")
+    return found[0] if found else None
 
 
 def in_x_and_y(fields: xr.Dataset) -> xr.Dataset:
