@@ -433,6 +433,17 @@ def test_weights_and_covariates_may_be_left_out():
     assert (even["weight"] == 1).all()
 
 
+@pytest.mark.parametrize("suffix", ["gpkg", "parquet", "csv"])
+def test_files_name_the_area_of_each_small_polygon(tmp_path, suffix):
+    path = wb.write(bagged(name="code"), tmp_path / f"map.{suffix}", layer="individual")
+    read = {"gpkg": gpd.read_file, "parquet": gpd.read_parquet, "csv": pd.read_csv}[suffix]
+    written = read(path).set_index("individual")
+    own = fine().set_index("code").loc[written.index]
+    assert written["bag"].tolist() == own["parent"].tolist()
+    assert written["individual_name"].tolist() == own.index.tolist()
+    assert "membership" not in written
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_children_from_the_command_line(tmp_path, monkeypatch):

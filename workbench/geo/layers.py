@@ -1,6 +1,7 @@
 """A GeoPackage of a map: the areas with all that is known of them, and the pixels as polygons.
 
-Layers: ``individual``, the individuals' own polygons, if they have any; ``bag``, the areas; and
+Layers: ``individual``, the individuals' own polygons, if they have any, with the name of the area
+of each (``bag``); ``bag``, the areas; and
 ``pixels``, one square for every pixel of a raster with individuals, if they are few enough. Tables
 without geometries, such as scores, come last. The first layer is the one that most programs open.
 """
@@ -156,13 +157,22 @@ def labels_of(ds: xr.Dataset, dim: str) -> dict[str, np.ndarray]:
             if c.dims == (dim,) and c.dtype.kind in "UTOS" and n not in schema.GEOMETRY}
 
 
+def areas_of(ds: xr.Dataset) -> dict[str, np.ndarray]:
+    """The name of each individual's area, as a column; none where areas are not known."""
+    if "membership" not in ds or schema.BAG not in ds.coords:
+        return {}
+    return {schema.BAG: ds[schema.BAG].values[ds["membership"].values]}
+
+
 def _frame(ds: xr.Dataset, columns: dict, geometry):
     geopandas = package("geopandas", extra="geo")
     return geopandas.GeoDataFrame(columns, geometry=geometry, crs=ds.attrs.get("crs") or None)
 
 
 def _individuals(ds: xr.Dataset):
-    columns = labels_of(ds, schema.INDIVIDUAL) | columns_of(ds, schema.INDIVIDUAL)
+    columns = labels_of(ds, schema.INDIVIDUAL) | areas_of(ds) | columns_of(ds, schema.INDIVIDUAL)
+    if schema.BAG in columns:
+        columns.pop("membership", None)
     return _frame(ds, columns, ds["individual_geometry"].values)
 
 

@@ -19,6 +19,7 @@ from workbench.checks import ApproximationWarning, choose, package, require, war
 from workbench.geo.layers import (
     MOST_PIXELS,
     PIXELS,
+    areas_of,
     cells_of,
     columns_of,
     frame_of,
@@ -143,8 +144,8 @@ def _columns(ds: xr.Dataset, dim: str) -> dict[str, np.ndarray]:
     columns = labels_of(ds, dim)
     if dim in ds.coords:
         columns = {dim: ds[dim].values} | columns
-    if dim == schema.INDIVIDUAL and "membership" in ds:
-        columns[schema.BAG] = ds[schema.BAG].values[ds["membership"].values]
+    if dim == schema.INDIVIDUAL:
+        columns |= areas_of(ds)
     places = [str(n) for n, c in ds.coords.items()
               if c.dims == (dim,) and c.dtype.kind in "iuf" and n != dim]
     columns |= {name: ds[name].values for name in places}
