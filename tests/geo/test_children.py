@@ -433,6 +433,28 @@ def test_weights_and_covariates_may_be_left_out():
     assert (even["weight"] == 1).all()
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_units_have_arguments_of_their_own_as_those_of_polygons_have(tmp_path):
+    means = {"aggregation": "mean", "value_units": "EUR", "weight_units": "households"}
+    for given in (fine(), without_cases()):
+        beside = {} if "cases" in given else {"value": "deaths", "parent_polygons": outlines(),
+                                              "parent_id": "name"}
+        ds = bagged(given, **means, **beside, units={"height": "m"})
+        assert ds["value"].attrs["units"] == "EUR"
+        assert ds["weight"].attrs["units"] == "households"
+        assert ds["covariate_units"].values.tolist() == ["m", "1"]
+    assert bagged(value_units="EUR", units={"cases": "EUR"})["value"].attrs["units"] == "EUR"
+    with pytest.raises(InputError, match="'cases' are 'USD' in units and 'EUR' in an argument"):
+        bagged(value_units="EUR", units={"cases": "USD"})
+    assert bag_children(fine(), parent="parent", value="cases",
+                        weight_units="ha")["weight"].attrs["units"] == "ha"
+    fine().to_file(tmp_path / "small.gpkg")
+    maps = mapped(tmp_path / "map.nc", "--children", tmp_path / "small.gpkg", "--parent", "parent",
+                  "--id", "code", "--weight", "people", "--value", "cases", "--aggregation", "mean",
+                  "--value-units", "EUR")
+    assert maps["value"].attrs["units"] == "EUR"
+
+
 @pytest.mark.parametrize("suffix", ["gpkg", "parquet", "csv"])
 def test_files_name_the_area_of_each_small_polygon(tmp_path, suffix):
     path = wb.write(bagged(name="code"), tmp_path / f"map.{suffix}", layer="individual")

@@ -10,7 +10,7 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging import assemble, bag_values, looked_at
 from workbench.bagging.findings import counted, refuse
-from workbench.checks import choose
+from workbench.checks import choose, require
 from workbench.geo.areas import read_areas, value_column
 from workbench.geo.attributes import label_columns, numbers_in, numeric_column, require_column
 from workbench.geo.child_rows import complete_rows, positive_rows
@@ -45,6 +45,8 @@ def bag_children(
     aggregation: str | None = None,
     kind: str | None = None,
     units: Mapping[str, str] | None = None,
+    value_units: str | None = None,
+    weight_units: str | None = None,
     parent_polygons: object | None = None,
     parent_id: str | None = None,
     parent_layer: str | None = None,
@@ -93,6 +95,8 @@ def bag_children(
         `bag_polygons`.
     units : mapping of column to str, optional
         Units of covariates, weight and value.
+    value_units, weight_units : str, optional
+        Units of the value and of the weight, as of `bag_polygons`; or in ``units``.
     parent_polygons : geopandas.GeoDataFrame, str or Path, optional
         Outlines of the larger areas, indexed by id; dissolved from the small ones if not given.
     parent_id : str, optional
@@ -135,7 +139,8 @@ def bag_children(
     """
     aggregation, kind = schema.meant(aggregation, kind, standard_error, trials)
     choose("aggregation", aggregation, schema.AGGREGATIONS)
-    options, record, unit = treatments_from(treatments), Record(), dict(units or {})
+    options, record = treatments_from(treatments), Record()
+    unit = _units(units, {value or "value": value_units, weight or "area": weight_units})
     refuse_of_others(standard_error, kind, aggregation, trials)
     fine = read_areas(fine_polygons, id, value, options, record, polygon_crs, layer,
                       what=_SMALL)
@@ -205,7 +210,7 @@ def bag_children(
         {
             "covariates": ((schema.INDIVIDUAL, schema.COVARIATE), matrix),
             "weight": (schema.INDIVIDUAL, weights,
-                       {"long_name": weight, "units": units_of_weight}),
+                       {"long_name": weight, "units": weight_units or units_of_weight}),
         },
         coords={
             "individual": fine.index.to_numpy(dtype=str),
@@ -241,3 +246,12 @@ def bag_children(
         ds = with_variances(ds, errors, standard_error)
     ds.attrs |= dict(attrs or {}) | {"crs": fine.crs.to_string(), "treatments": str(record)}
     return looked_at(ds)
+
+
+def _units(units: Mapping[str, str] | None, more: Mapping[str, str | None]) -> dict[str, str]:
+    """Units by column, with those that have an argument of their own."""
+    unit = dict(units or {})
+    for column, one in more.items():
+        require(one is None or unit.get(column, one) == one, f"units of {column!r} are "
+                f"{unit.get(column)!r} in units and {one!r} in an argument of its own; give one")
+    return unit | {column: one for column, one in more.items() if one is not None}
