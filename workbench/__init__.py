@@ -73,6 +73,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "in_period": "geo",
     "bag_points": "geo",
     "bag_polygons": "geo",
+    "child_places": "geo",
     "distance_to": "geo",
     "grid_areas": "geo",
     "open_rasters": "geo",

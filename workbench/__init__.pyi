@@ -60,6 +60,7 @@ from workbench.geo import at_period as at_period
 from workbench.geo import bag_children as bag_children
 from workbench.geo import bag_points as bag_points
 from workbench.geo import bag_polygons as bag_polygons
+from workbench.geo import child_places as child_places
 from workbench.geo import distance_to as distance_to
 from workbench.geo import grid_areas as grid_areas
 from workbench.geo import in_period as in_period

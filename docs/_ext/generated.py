@@ -26,7 +26,7 @@ GROUPS = {
     "Data": [
         "load", "load_sources", "read", "write", "to_raster", "bag_polygons", "bag_children",
         "grid_areas", "bag_points", "bag_in_parts", "condense", "at_period", "in_period",
-        "polygon_places", "raster_places", "open_rasters", "distance_to", "slope",
+        "polygon_places", "child_places", "raster_places", "open_rasters", "distance_to", "slope",
         "bag_grid", "bag_blocks", "bag_along", "bag_boxes", "grid_places", "merge", "merge_to",
         "from_summaries", "summarise", "as_singleton_bags", "move_to_centres", "add_mediators",
         "targets_from_table", "targets_from_grid", "unmatch", "sources_from_tables",

@@ -316,6 +316,62 @@ def test_an_area_without_a_value_is_no_suppressed_count():
         ("row-missing", ("p9",)), ("value-missing", ("p0",))]
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_areas_without_a_value_are_said_to_be_mapped_from_the_others(tmp_path):
+    """By the route that is named, in Python and on the command line."""
+    hint = ("they can be mapped from the others: fit.to_dataset(workbench.child_places(...)) of "
+            "all small polygons, or --at FILE with these places by workbench.write")
+    gaps = outlines().assign(deaths=[4, np.nan, 2, 1])
+    given = dict(value="deaths", parent_polygons=gaps, parent_id="name", missing_value="drop")
+    ds = bagged(without_cases(), **given)
+    assert f"1 areas without a value were dropped; {hint}" in ds.attrs["treatments"]
+    rowless = bagged(without_cases(), value="deaths", totals=gaps.iloc[[0, 2, 3]], join="name",
+                     missing_value="drop")
+    assert f"have no row were dropped: p1; {hint}" in rowless.attrs["treatments"]
+    own = bagged(fine(cases=[np.nan, *range(11)]), missing_value="drop")
+    assert f"1 small polygons without a value were dropped; {hint}" in own.attrs["treatments"]
+
+    named = dict(parent="parent", covariates=["height", "slope"], weight="people", id="code")
+    places = wb.child_places(without_cases(), parent_polygons=gaps, parent_id="name", **named)
+    assert not {"value", "individual_value"} & set(places) and "sanity" not in places.attrs
+    assert places["bag"].values.tolist() == ["p0", "p1", "p2", "p3"]
+    assert places.sizes["individual"] == 12 and ds.sizes["individual"] == 9
+    maps = wb.Constant().fit(ds).to_dataset(places)
+    assert float(maps["bag_mean"].sel(bag="p1")) == pytest.approx(48 * 7 / 138, rel=0.05)
+
+    wb.write(places.sel(covariate=["slope"]), tmp_path / "all.nc")
+    without_cases().to_file(tmp_path / "small.gpkg")
+    gaps.to_file(tmp_path / "large.gpkg")
+    written = mapped(tmp_path / "map.nc", "--children", tmp_path / "small.gpkg", "--parent",
+                     "parent", "--id", "code", "--covariates", "slope",
+                     "--weight", "people", "--polygons", tmp_path / "large.gpkg", "--parent-id",
+                     "name", "--value", "deaths", "--missing-value", "drop",
+                     "--at", tmp_path / "all.nc")
+    assert written["individual"].values.tolist() == places["individual"].values.tolist()
+    assert np.isfinite(written["bag_mean"].sel(bag="p1"))
+
+
+def test_places_are_small_polygons_of_a_file_too(tmp_path):
+    bare = fine().set_crs(None, allow_override=True)
+    with pytest.raises(InputError, match="state it with polygon_crs"):
+        wb.child_places(bare, parent="parent")
+    fine().to_file(tmp_path / "kit.gpkg", layer="small")
+    outlines().to_file(tmp_path / "kit.gpkg", layer="large")
+    named = dict(parent="parent", id="code", name="code", labels={"side": "side"})
+    one = wb.child_places(bare, polygon_crs=CRS, attrs={"title": "made"}, **named)
+    other = wb.child_places(tmp_path / "kit.gpkg", layer="small", **named)
+    for ds in (one, other):
+        schema.check(ds, valued=False)
+        assert ds.attrs["crs"] == CRS and ds["side"].values[0] == "east"
+        assert ds["weight"].attrs["units"] == "km²"
+    assert one["x"].equals(other["x"]) and one.attrs["title"] == "made"
+    assert f"{CRS} as given was assumed" in one.attrs["treatments"]
+    with pytest.raises(InputError, match="no column 'of' for the parent"):
+        wb.child_places(fine(), parent="of")
+    with pytest.raises(InputError, match="have zero weight.*pass zero_weight='drop'"):
+        wb.child_places(fine(people=[0.0] + [1.0] * 11), parent="parent", weight="people")
+
+
 def own_totals(values):
     return outlines().assign(cases=values)
 

@@ -4,6 +4,7 @@ from workbench.checks.moved import moved
 from workbench.geo.aggregate import aggregate
 from workbench.geo.block_files import BLOCK_FORMATS, write_blocks
 from workbench.geo.block_runs import scheduled
+from workbench.geo.child_places import child_places
 from workbench.geo.children import bag_children
 from workbench.geo.columns import area_columns
 from workbench.geo.derived import distance_to, slope
@@ -20,9 +21,9 @@ from workbench.geo.treatments import CleaningOptions
 
 __all__ = [
     "BLOCK_FORMATS", "CleaningOptions", "aggregate", "area_columns", "at_period", "bag_children",
-    "bag_points", "bag_polygons", "check_format", "distance_to", "grid_areas", "in_period",
-    "open_rasters", "polygon_places", "raster_places", "read", "scheduled", "slope", "to_raster",
-    "write", "write_blocks",
+    "bag_points", "bag_polygons", "check_format", "child_places", "distance_to", "grid_areas",
+    "in_period", "open_rasters", "polygon_places", "raster_places", "read", "scheduled", "slope",
+    "to_raster", "write", "write_blocks",
 ]
 
 __getattr__ = moved(__name__, {"Treatments": ".CleaningOptions"})

@@ -17,7 +17,7 @@ from workbench.geo.child_rows import complete_rows, positive_rows
 from workbench.geo.globe import centroids, note_wide
 from workbench.geo.ids import as_text
 from workbench.geo.nesting import say_elsewhere, say_scattered
-from workbench.geo.parent_values import compared_with_own, parent_table, values_of_parents
+from workbench.geo.parent_values import AGAIN, compared_with_own, parent_table, values_of_parents
 from workbench.geo.parents import bag_labels, outlines, read_parents, weighed
 from workbench.geo.shapes import coordinate_units
 from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
@@ -164,7 +164,8 @@ def bag_children(
     if known is not None:           # and not the column of that name that small polygons may have
         counted(value=np.nansum(known["value"]))
     else:
-        observed, kept = value_column(fine, value, kind, options, record, _SMALL)
+        observed, kept = value_column(fine, value, kind, options, record, _SMALL,
+                                      AGAIN)
         lost = np.nansum(numbers_in(fine[weight])[~kept])
         if lost and options.missing_value == "drop":
             record.note(f"the small polygons that were dropped have {weight!r} adding up to "

@@ -19,6 +19,8 @@ from workbench.geo.treatments import CleaningOptions, Record
 _ALIKE = 0.005          # relative difference below which nothing is said: late corrections
 _SINGLE = 1e-7          # to which files keep numbers of single precision
 _ZEROS, _DECIMALS = 3, 9        # to which numbers are rounded, for confidentiality or in print
+AGAIN = ("they can be mapped from the others: fit.to_dataset(workbench.child_places(...)) of all "
+         "small polygons, or --at FILE with these places by workbench.write")
 _MANY = {"trials": "trials", "standard_error": "standard errors"}
 
 
@@ -139,9 +141,9 @@ def values_of_parents(known, bags: np.ndarray, kind: str, options: CleaningOptio
     rowless = [one for one in bags.tolist() if one not in known.index]
     if rowless and options.missing_value == "drop":
         record.note(f"{len(rowless)} areas that small polygons name and that have no row were "
-                    f"dropped: {', '.join(rowless[:10])}", severity=WARNING, code="row-missing",
-                    where=rowless, count=len(rowless), effect="they are not on the map",
-                    fix="add them, or correct the names")
+                    f"dropped: {', '.join(rowless[:10])}; {AGAIN}", severity=WARNING,
+                    code="row-missing", where=rowless, count=len(rowless),
+                    effect="they are not on the map", fix="add them, or correct the names")
     elif rowless:
         refuse(f"{len(rowless)} areas that small polygons name are not among those with values "
                f"(first: {rowless[:3]})", "add them, correct the names, or pass "
@@ -149,7 +151,8 @@ def values_of_parents(known, bags: np.ndarray, kind: str, options: CleaningOptio
                code="row-missing", where=rowless, count=len(rowless))
     found, rows = known.reindex(bags), ~np.isin(bags, rowless)
     values, kept = found["value"].to_numpy(float, copy=True), rows.copy()
-    values[rows], kept[rows] = usable_values(values[rows], bags[rows], kind, options, record)
+    values[rows], kept[rows] = usable_values(values[rows], bags[rows], kind, options, record,
+                                              again=AGAIN)
     if "trials" not in known:
         return values, None, kept
     trials = found["trials"].to_numpy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import xarray as xr
 
@@ -82,15 +82,34 @@ def polygon_places(
     named = {"population": population, "id": id, "name": name, "labels": labels}
     areas = read_polygons(polygons, record, crs=polygon_crs, layer=layer, nodata=nodata,
                           columns=named_in(named), marks=treatments_from(treatments).marks)
+    return without_values(lambda: bag_polygons(
+        areas.assign(**{_NONE: 0.0}), covariates, weight, _NONE, kind="continuous",
+        aggregation="sum", population=population, id=id, name=name, labels=labels,
+        weight_units=weight_units, raster_crs=raster_crs, nodata=nodata, variable=variable,
+        classes=classes, class_labels=class_labels, grid_of=grid_of, distance_to=distance_to,
+        slope_of=slope_of, weight_variable=weight_variable, grid_size=grid_size, attrs=attrs,
+        **treatments), record)
+
+
+def without_values(bag: Callable[[], xr.Dataset], record: Record) -> xr.Dataset:
+    """Places without values, made by what bags zeros in their place.
+
+    Parameters
+    ----------
+    bag : callable
+        Returns the bagged dataset.
+    record : Record
+        Of what was done before; receives what is done now.
+
+    Returns
+    -------
+    xr.Dataset
+        Without ``value`` and ``individual_value``.
+    """
     with without_warnings(DataWarning):     # of covariates alike all over: nothing is learnt
-        ds = bag_polygons(
-            areas.assign(**{_NONE: 0.0}), covariates, weight, _NONE, kind="continuous",
-            aggregation="sum", population=population, id=id, name=name, labels=labels,
-            weight_units=weight_units, raster_crs=raster_crs, nodata=nodata, variable=variable,
-            classes=classes, class_labels=class_labels, grid_of=grid_of, distance_to=distance_to,
-            slope_of=slope_of, weight_variable=weight_variable, grid_size=grid_size, attrs=attrs,
-            **treatments)
+        ds = bag()
     record.extend(line for line in ds.attrs["treatments"].split("\n")
                   if line != "none" and not line.startswith("look at this:"))
     ds.attrs.pop("sanity", None)
-    return ds.drop_vars("value").assign_attrs(treatments=str(record))
+    return ds.drop_vars(["value", "individual_value"], errors="ignore").assign_attrs(
+        treatments=str(record))
