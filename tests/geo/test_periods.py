@@ -260,6 +260,20 @@ def test_a_check_counts_areas_and_periods():
     assert not any("merged" in finding.what for finding in found.findings)
 
 
+@pytest.mark.parametrize(("renamed", "said"), [
+    (lambda code: code.lstrip("0"), "16 ids are written in two ways"),
+    (lambda code: f"Q{code}", "no id of the table of totals is that of an area")])
+def test_a_check_of_periods_without_an_id_in_common_says_what_reading_does(renamed, said):
+    frame = table().assign(code=lambda t: t["code"].map(renamed))
+    with pytest.raises(InputError, match=said) as refused:
+        bagged(frame)
+    found = looked_over(lambda: bagged(frame), "areas over time")
+    assert not found.ok
+    errors = [str(one) for one in found.findings if one.severity == "error"]
+    assert errors[0] == str(refused.value) and len(errors) == 2
+    assert "periods were not looked at" in errors[1]
+
+
 @pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_a_raster_is_mapped_at_a_period(tmp_path, monkeypatch):
     """Also between the periods of the data; pixels are those of the bagged ones."""
