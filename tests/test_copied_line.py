@@ -2,11 +2,13 @@
 
 import click
 import pytest
+import torch
 import typer
 import xarray as xr
 
 import workbench as wb
 from tests.geo.files import workbench
+from workbench.checks import InputError
 from workbench.cli import app
 from workbench.geo import write
 
@@ -73,6 +75,33 @@ def test_the_whole_line_runs_and_the_map_stays(country, tmp_path, verb):
     again = workbench(verb, *line[:-1], tmp_path / "map.cog.tif", *SHORT[verb], "--quiet")
     ending = "html" if verb == "compare" else "nc"
     assert again.exit_code == 0 and (tmp_path / f"map.{WHAT[verb]}.{ending}").is_file()
+
+
+@pytest.mark.parametrize(("verb", "work"), [
+    ("check", "workbench.preflight.looked_over"), ("compare", "workbench.comparison.compare"),
+    ("recover", "workbench.evaluation.recover"),
+    ("rehearse", "workbench.pipeline.rehearsing.rehearsed"),
+    ("report", "workbench.cli.reporting.write_page"), ("run", "workbench.pipeline.run.run")])
+def test_every_verb_works_with_one_thread(country, tmp_path, monkeypatch, verb, work):
+    """Threads that wait for each other made fits, and the time that a check took them for, long."""
+    def seen(*given, **options):
+        raise InputError(f"threads: {torch.get_num_threads()}")
+
+    monkeypatch.setattr(work, seen)
+    spec = tmp_path / "spec.json"
+    spec.write_text(wb.Spec(str(country)).to_json(), encoding="utf-8")
+    given = {"report": [country, "--out", tmp_path / "page.html"],
+             "run": [spec, "--out", tmp_path / "map.nc"],
+             "check": ["--dataset", country]}
+    line = given.get(verb, ["--dataset", country, "--model", "vbagg", "--out", tmp_path / "x.nc"])
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        assert "threads: 1" in workbench(verb, *line).output
+        if verb in ("check", "run"):
+            assert "threads: 2" in workbench(verb, *line, "--threads", 2).output
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("verb", SHORT)

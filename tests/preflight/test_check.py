@@ -250,6 +250,15 @@ def test_a_model_that_takes_too_long_is_an_error(files):
     assert wb.check(**files, model=wb.AggregatedGP()).ok
 
 
+def test_less_effort_is_no_advice_where_there_is_none_left(monkeypatch):
+    ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    monkeypatch.setattr("workbench.preflight.cost.cost", lambda model, ds: (9000.0, 1e6))
+    (normal,), (quick,) = (estimate(ds, wb.Auto(effort=effort))[1]
+                           for effort in ("normal", "quick"))
+    assert "effort='quick'" in str(normal) and "effort" not in str(quick)
+    assert "use another model, such as vbagg; or rasters of larger pixels" in str(quick)
+
+
 def arguments(files: dict) -> list[str]:
     covariates = [text for path in files["covariates"] for text in ("--covariates", str(path))]
     return ["check", "--polygons", str(files["data"]), "--value", "cases", "--id", "code",

@@ -32,6 +32,7 @@ from workbench.cli import (
 from workbench.cli.boundary import guarded
 from workbench.cli.helping import PASS_ON, WIDTH, GroupedCommand, dataset_flags, model_help
 from workbench.cli.options import Quiet, Scheduler, Threads, Workers, computing_on
+from workbench.cli.threads import set_threads
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.spec import RehearseSpec
 
@@ -126,7 +127,7 @@ def run(
         raise InputError("give a file with a Spec or --experiment NAME, one of the two")
     if experiment is not None:
         require(report is None, "--report is for maps; the results of experiments are in the docs")
-        running.set_threads(threads)
+        set_threads(threads)
         if check:
             papers.check(experiment, preset, only or [], out)
             return
@@ -153,7 +154,8 @@ def _repeat(path: Path, carried: bool, out: Path, quiet: bool, threads: int,
     if isinstance(spec, RehearseSpec):
         require(report is None, "--report is a page on a map, and a rehearsal makes none; leave "
                 "it out")
-        made = rehearsing.make_rehearsal(spec, out, quiet, workers, made_from=path)
+        made = rehearsing.make_rehearsal(spec, out, quiet, workers, made_from=path,
+                                         threads=threads)
     else:
         made = running.make_map(spec, out, quiet, threads, path, workers, report=report)
     if carried:

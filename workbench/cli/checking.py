@@ -11,9 +11,10 @@ from workbench.checks import InputError
 from workbench.cli.copied import MAPS, line_of, tell_unused
 from workbench.cli.helping import ADVANCED, DATA, MODEL, OUTPUT, dataset_flags, model_flags
 from workbench.cli.mapping import disaggregate
-from workbench.cli.options import OF_DATA, Quiet, data_flags, default_model, further
+from workbench.cli.options import OF_DATA, Quiet, Threads, data_flags, default_model, further
 from workbench.cli.region import asked_at, flags_at, region_flags
 from workbench.cli.sharing import fields_of, takes
+from workbench.cli.threads import set_threads
 from workbench.outputs import check_output, deliver, write_bytes
 from workbench.pipeline.spec import Spec
 
@@ -45,6 +46,7 @@ def check(
         "--workers", "--jobs", min=0, rich_help_panel=ADVANCED,
         help="Processes that --cv would have.")] = 0,
     quiet: Quiet = False,
+    threads: Threads = 1,
     *,
     unused: list[str],
 ) -> None:
@@ -78,6 +80,7 @@ def check(
     if not quiet:
         typer.echo(f"reading {title_of(spec)}", err=True)
     tell_unused("a check", unused)
+    set_threads(threads)
     found = checked(spec, parents, parent_label, workers)
     typer.echo(found.to_json() if as_json else str(found))
     if out is not None:

@@ -24,6 +24,7 @@ from workbench.cli.options import (
     specs_of,
 )
 from workbench.cli.sharing import takes
+from workbench.cli.threads import set_threads
 from workbench.outputs import check_output, deliver, unfinished, write_bytes
 from workbench.pipeline import flags
 from workbench.pipeline.spec import Spec
@@ -175,6 +176,7 @@ def _prepared(ctx: typer.Context, names: list[str], data: dict[str, Any],
         check_output(out, formats, input_files(Spec(**data)))
     specs, of_data, elsewhere = specs_of(ctx, names, data, run["seed"], run.pop("fixed"))
     tell_unused("a comparison", [*unused, *elsewhere])
+    set_threads()
     if effort and AUTO in specs:
         options = specs[AUTO].options.plain() | {"effort": effort}
         specs[AUTO] = replace(specs[AUTO], options=options)

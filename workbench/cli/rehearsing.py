@@ -25,6 +25,7 @@ from workbench.cli.options import (
 from workbench.cli.region import flags_at
 from workbench.cli.sharing import fields_of, takes
 from workbench.cli.specs import write_spec
+from workbench.cli.threads import set_threads
 from workbench.outputs import check_output, unfinished
 from workbench.pipeline import flags
 from workbench.pipeline.spec import RehearseSpec
@@ -99,7 +100,8 @@ def _is_place(text: str) -> bool:
 
 
 def make_rehearsal(spec: RehearseSpec, out: Path, quiet: bool, workers: int = 1,
-                   resume: Path | None = None, made_from: Path | None = None) -> xr.Dataset:
+                   resume: Path | None = None, made_from: Path | None = None,
+                   threads: int = 1) -> xr.Dataset:
     """Rehearse and write the result; what is finished when it is stopped, too.
 
     Parameters
@@ -116,6 +118,8 @@ def make_rehearsal(spec: RehearseSpec, out: Path, quiet: bool, workers: int = 1,
         Folder that keeps finished truths; without one it is beside ``out``, until all are done.
     made_from : Path, optional
         The file that the Spec comes from, which may not be overwritten.
+    threads : int
+        Threads for linear algebra.
 
     Returns
     -------
@@ -137,6 +141,7 @@ def make_rehearsal(spec: RehearseSpec, out: Path, quiet: bool, workers: int = 1,
     folder = resume or scoring.resume_folder(out)
     require(not folder.is_file(), f"{str(folder)!r} is a file, but finished truths are kept in a "
             "folder of this name; move it, or give another --resume")
+    set_threads(threads)
     if not quiet:
         typer.echo(f"reading {spec.source}", err=True)
     with Interrupt() as interrupt:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from workbench.checks import InputError, package, reading, require
+from workbench.cli.threads import set_threads
 from workbench.outputs import check_output, deliver
 
 PAGES = (".html",)
@@ -44,6 +45,7 @@ def report(
     named = tuple(name.strip() for name in axes.split(","))
     require(len(named) == 2, f"--axes takes two names with a comma, got {axes!r}")
     stored = geo.read(existing("map", maps))
+    set_threads()
     write_page(stored, out, compare=_comparison(compare), recover=_recovery(recover), title=title,
                log=log, axes=named)
     typer.echo(f"wrote {out}")

@@ -13,6 +13,7 @@ from workbench.checks import require
 from workbench.cli import reporting
 from workbench.cli.interrupt import Interrupt
 from workbench.cli.options import computing_on
+from workbench.cli.threads import set_threads
 from workbench.outputs import FIT_SUFFIX, check_output, unfinished
 from workbench.pipeline.base import BaseSpec
 
@@ -115,22 +116,6 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     saved = [save_fit] if save_fit is not None else []
     typer.echo("\n".join(f"wrote {file}" for file in [*written, *saved]))
     return maps
-
-
-def set_threads(threads: int) -> None:
-    """Use so many threads for linear algebra.
-
-    Small matrices gain nothing from threads that wait for each other, and on a busy machine they
-    lose much.
-
-    Parameters
-    ----------
-    threads : int
-        At least one.
-    """
-    import torch
-
-    torch.set_num_threads(threads)
 
 
 def _show(maps) -> None:

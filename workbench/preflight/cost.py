@@ -59,8 +59,11 @@ def estimate(ds: xr.Dataset, model: object = None, folds: int = 0, workers: int 
             f"{option('hours', float(int(seconds / 3600) + 2))}", count=found["individuals"],
             where=("individuals",), effect=STOPS, severity=ERROR))
     elif seconds > LONG:
+        quick = getattr(model.options, "effort", None) == "quick"
+        less = ("use another model, such as vbagg; or" if quick else
+                f"pass {option('effort', 'quick')} (model auto), or use")
         findings.append(Finding(
-            "time", told, f"pass {option('effort', 'quick')} (model auto), or use {fewer}",
+            "time", told, f"{less} {fewer}",
             where=("individuals",), count=found["individuals"], severity=WARNING,
             effect="a long wait; Ctrl-C keeps the best so far"))
     if size > _TIGHT * there:
