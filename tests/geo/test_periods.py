@@ -99,6 +99,8 @@ def test_dates_are_years_and_gaps_are_gaps():
 
 @pytest.mark.parametrize(("change", "options", "said"), [
     (lambda t: pd.concat([t, t.iloc[:1]]), {}, r"1 areas have a period twice .*'01001 2019'"),
+    (lambda t: pd.concat([t, t.iloc[:1]]), {}, "exact copies .* remove the copies, and do not add"),
+    (lambda t: pd.concat([t, t.iloc[:1].assign(cases=99)]), {}, r"'01001 2019'\]\); add them up$"),
     (lambda t: t.assign(year="spring"), {}, "neither numbers nor dates"),
     (lambda t: t.assign(year=2020).iloc[:16], {}, "has one period, 2020"),
     (lambda t: t.assign(year=[None, *t["year"][1:]]), {}, "1 rows of .* have no period"),

@@ -61,7 +61,7 @@ def _joined(areas, totals: object, join: str | None, encoding: str | None,
             options: CleaningOptions, record: Record):
     frame, name = table_with_ids(totals, join, encoding, record)
     ids = frame[join]
-    refuse_repeated(ids, name, time_column(frame, join))
+    refuse_repeated(frame, join, name, time_column(frame, join))
     key = areas.index
     if key.str.endswith(".0").all():        # whole numbers that a file holds as fractions
         key = key.str.removesuffix(".0")
@@ -112,13 +112,42 @@ def table_name(totals: object) -> str:
     return Path(totals).name if isinstance(totals, str | Path) else "the table of totals"
 
 
-def refuse_repeated(ids, name: str, time: str | None = None) -> None:
+def refuse_repeated(frame, id: str, name: str, time: str | None = None) -> None:
     """Refuse ids that have several rows in a table of this name, by periods of a column or not."""
+    ids = frame[id]
     twice = ids[ids.duplicated()].unique()
     periods = "" if time is None else (f", or, as column {time!r} seems to tell periods, map all "
                                        f"of them by {option('time', time)}")
     require(len(twice) == 0, f"{len(twice)} ids have several rows in {name} (first: "
-            f"{list(twice[:3])}); add them up, one row per area{periods}")
+            f"{list(twice[:3])})" + made_one(frame, ids, f", one row per area{periods}"))
+
+
+def made_one(frame, keys, rest: str = "") -> str:
+    """What to do with rows of a table that are of the same: they are added up, copies removed.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    keys : Series
+        What each row is of; some are there more than once.
+    rest : str
+        What follows "add them up".
+
+    Returns
+    -------
+    str
+        To be put behind what was found.
+    """
+    several = keys.duplicated(keep=False)
+    copies = frame[several].astype(str).duplicated()
+    if not copies.any():
+        return f"; add them up{rest}"
+    if not keys[several][~copies].duplicated().any():
+        return (", exact copies of one another in every column; remove the copies, and do not "
+                "add them up, which would count the same twice")
+    return (f", and {int(copies.sum())} of these rows are exact copies of another in every column; "
+            f"remove the copies, which would be counted twice, and of the rest add them up{rest}")
 
 
 def _partners(ids, areas, name: str, options: CleaningOptions, record: Record) -> None:

@@ -69,7 +69,7 @@ def parent_table(fine, larger, parent: str, value: str | None,
             "parent_values, or a table of totals and the value in it")
     if totals is not None:
         frame, name = table_with_ids(totals, join, encoding, record)
-        refuse_repeated(frame[join], name)
+        refuse_repeated(frame, join, name)
         frame = frame.set_index(join)
         _refuse_two_ways(frame.index.tolist(), fine, parent, f"in {name}", f"table[{join!r}]")
     elif value in fine:

@@ -17,7 +17,7 @@ from workbench.bagging.tables import as_numbers, numbers_of, require_columns
 from workbench.checks import DataWarning, choose, option, require, without_warnings
 from workbench.geo.areas import usable_values
 from workbench.geo.attributes import hint_of
-from workbench.geo.joining import TABLE, table_name, table_with_ids
+from workbench.geo.joining import TABLE, made_one, table_name, table_with_ids
 from workbench.geo.period_numbers import TIME, as_text, on_a_line
 from workbench.geo.period_weights import changes, mean_weight, weighed, weights_by_period
 from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
@@ -134,7 +134,7 @@ def _table(given: dict[str, Any], name: str
     bags = frame[given["join"]] + " " + frame[PERIOD + _AT]
     twice = bags[bags.duplicated()].unique()
     require(len(twice) == 0, f"{len(twice)} areas have a period twice in {name} (first: "
-            f"{list(twice[:3])}); add them up")
+            f"{list(twice[:3])})" + made_one(frame, bags))
     return frame, periods, at, unit
 
 

@@ -17,6 +17,7 @@ from workbench.bagging.warping import on_own_grid, reprojected
 from workbench.checks import InputError, choose, option, package, require
 from workbench.geo.grids import MOST_CELLS
 from workbench.geo.ids import as_text
+from workbench.geo.joining import made_one
 from workbench.geo.points import POINT
 
 SMALL = 2.0                 # pixels below which an area has no inside
@@ -213,8 +214,8 @@ def _by_id(table, value: str):
             f"numbers, {', '.join(numeric)}; call that of the values {value!r}, as the areas' is")
     ids = table.iloc[:, 0]
     twice = ids[ids.duplicated()].unique().tolist()
-    require(not twice, f"{len(twice)} parents have several rows (first: {twice[:3]}); add them up, "
-            "one row for each")
+    require(not twice, f"{len(twice)} parents have several rows (first: {twice[:3]})"
+            + made_one(table, ids, ", one row for each"))
     return table.set_index(table.columns[0])[value if value in numeric else numeric[0]]
 
 
