@@ -82,6 +82,18 @@ def test_assign_suggests_the_nearest():
     assert listed == sorted(set(listed)) and {"--link", "--inducing", "--polygons"} <= set(listed)
 
 
+def test_of_many_options_the_nearest_are_named_and_not_all():
+    many = {name: flags.Flag(name, (int,), None) for name in (
+        "population", "resolution_x", "resolution_y", *(f"option_{k}" for k in range(40)))}
+    with pytest.raises(InputError) as error:
+        flags.assign({"resolution": "3"}, {"options": many}, ["link"])
+    assert str(error.value) == (
+        "option '--resolution' is unknown; did you mean '--resolution-y' or '--resolution-x' or "
+        "'--population'? --help lists the usual options, --help-all every one")
+    with pytest.raises(InputError, match="'--zzz' is unknown; --help lists the usual options"):
+        flags.assign({"zzz": "3"}, {"options": many}, ["link"])
+
+
 def test_signatures_and_defaults():
     def load(level: str = "district", *, year: int | None = None, **rest: str) -> None: ...
 

@@ -23,8 +23,20 @@ def require(condition: bool, message: str) -> None:
         raise InputError(message)
 
 
-def choose(name: str, value: str, choices: Iterable[str]) -> str:
+_LISTED, _NEAREST = 20, 3       # choices that a message lists, else of them the nearest
+
+
+def choose(name: str, value: str, choices: Iterable[str], instead: str = "") -> str:
     """Return ``value`` if it is one of ``choices``, else name the nearest choice.
+
+    Parameters
+    ----------
+    name, value : str
+        What is chosen, for the message, and the choice.
+    choices : iterable of str
+        All there are.
+    instead : str
+        Where more than 20 choices are listed; the message says this in the place of a list.
 
     Raises
     ------
@@ -35,6 +47,12 @@ def choose(name: str, value: str, choices: Iterable[str]) -> str:
     if value in options:
         return value
     near = difflib.get_close_matches(str(value), options, n=1, cutoff=0.3)
+    if instead and len(options) > _LISTED:      # dashes make everything alike
+        bare = {one.lstrip("-"): one for one in options}
+        near = [bare[found] for found in difflib.get_close_matches(
+            str(value).lstrip("-"), list(bare), n=_NEAREST)]
+        hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+        raise InputError(f"{name} {value!r} is unknown; {hint}{instead}")
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise InputError(f"{name} {value!r} is unknown; {hint}choose from {', '.join(options)}")
 

@@ -174,7 +174,8 @@ def assign(
                 refuse_retired(model, {name: text})
             every = {n for flags in groups.values() for n in flags} | set(known)
             choose("option", f"--{name.replace('_', '-')}",
-                   sorted(f"--{n.replace('_', '-')}" for n in every))
+                   sorted(f"--{n.replace('_', '-')}" for n in every),
+                   "--help lists the usual options, --help-all every one")
         else:
             values[group][name] = convert(groups[group][name], text)
     return values
