@@ -8,6 +8,7 @@ import shapely
 from typer.testing import CliRunner
 
 import workbench as wb
+from tests.geo import files
 from tests.kit import kit_inputs, write_kit
 from workbench.checks import InputError
 from workbench.cli import app
@@ -131,3 +132,33 @@ def test_a_spec_has_no_model_of_its_own():
         AggregateSpec("map.nc", "zones.gpkg", model="vbagg")
     with pytest.raises(InputError, match="at least 2"):
         AggregateSpec("map.nc", "zones.gpkg", samples=1)
+
+
+def test_a_period_of_a_map_over_time_is_added_up(tmp_path, monkeypatch):
+    """From draws and from the model fitted again; without a period the error was on rasters."""
+    monkeypatch.chdir(files.kit(tmp_path))
+    table, years = files.table(), (2019, 2020)
+    pd.concat([table.assign(year=y, cases=table["cases"] + y - 2019) for y in years]).to_csv(
+        "years.csv", index=False)
+    files.areas(region=table["region"]).dissolve("region").reset_index().to_file("to.gpkg")
+    line = ["--polygons", "areas.gpkg", "--totals", "years.csv", "--join", "code", "--time",
+            "year", "--value", "cases", "--covariates", "height.tif", "--weight", "people.tif"]
+    maps = files.mapped(tmp_path / "map.nc", *line, "--draws", 100)
+    files.mapped(tmp_path / "plain.nc", *line)
+    ask = ["--to", "to.gpkg", "--id", "region", "--quiet", "--out", "to.csv"]
+    for name in ("map.nc", "plain.nc"):
+        none, wrong = (workbench("aggregate", name, *ask, *more) for more in (
+            [], ["--period", "2022"]))
+        assert none.exit_code == wrong.exit_code == 2
+        assert f"{name} has 2 (2019, 2020); choose one with --period 2020" in none.stderr
+        assert "period '2022' is unknown" in wrong.stderr
+        done = workbench("aggregate", name, *ask, "--period", "2020")
+        assert done.exit_code == 0, (done.output, done.exception)
+        found = pd.read_csv("to.csv").set_index("bag")
+        drawn = wb.aggregate(wb.at_period(maps, 2020), tmp_path / "to.gpkg", id="region")
+        assert found["mean"].to_numpy() == pytest.approx(drawn["mean"].values, rel=0.2)
+    with pytest.raises(InputError, match=r"has 2 \(2019, 2020\); take one with workbench.at_per"):
+        wb.aggregate(maps, tmp_path / "to.gpkg", id="region")
+    wb.write(wb.at_period(maps, 2020), tmp_path / "one.nc")
+    plain = workbench("aggregate", "one.nc", *ask, "--period", "2020")
+    assert plain.exit_code == 2 and "one.nc has no periods; leave --period 2020 out" in plain.stderr

@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import DataWarning, require, warn
+from workbench.checks import DataWarning, InputError, require, warn
+from workbench.geo.maps import listed_periods, periods_of
 from workbench.geo.overlay import shares_in, zones_of
 from workbench.schema.exceedance import Thresholds, exceedance_map, levels_of
 
@@ -101,6 +102,11 @@ class Zones:
     def __init__(self, ds: xr.Dataset, polygons: object, id: str | None = None,
                  crs: str | None = None, layer: str | None = None, *,
                  aggregation: str | None = None, units: str | None = None):
+        periods = periods_of(ds)
+        if len(periods) > 1:
+            raise InputError("polygons are added up at one period, and this map has "
+                             f"{len(periods)} ({listed_periods(periods)}); take one with "
+                             f"workbench.at_period(maps, {periods[-1]!r})")
         self.frame = zones_of(ds, polygons, id, crs, layer)
         self.shares, self.covered = shares_in(ds, self.frame)
         value = next((ds[name].attrs for name in ("value", "bag_mean") if name in ds), {})

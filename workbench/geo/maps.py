@@ -6,9 +6,10 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import choose, package, require
+from workbench.checks import InputError, choose, package, require
 
 WAYS = ("average", "sum")
+_LISTED = 12        # periods that a message lists
 
 
 def way_of(name: str) -> str:
@@ -17,13 +18,26 @@ def way_of(name: str) -> str:
     return "sum" if total else "average"
 
 
+def periods_of(ds: xr.Dataset) -> list[str]:
+    """The periods of a dataset or map over time, as text; none of another."""
+    if "individual_period" not in ds.coords:
+        return []
+    return [str(one) for one in dict.fromkeys(ds["individual_period"].values.tolist())]
+
+
+def listed_periods(periods: list[str]) -> str:
+    """Periods for a message: of many the first and the last."""
+    told = periods if len(periods) <= _LISTED else [*periods[:3], "...", periods[-1]]
+    return ", ".join(told)
+
+
 def one_period(ds: xr.Dataset) -> None:
     """Refuse a dataset over time where pixels of one period are wanted."""
-    if "individual_period" in ds.coords:
-        periods = list(dict.fromkeys(ds["individual_period"].values.tolist()))
-        require(len(periods) == 1, f"this map has {len(periods)} periods, {periods[0]} to "
-                f"{periods[-1]}, and a raster one: write it as .nc, and take a period with "
-                f"workbench.at_period(maps, {periods[-1]!r})")
+    periods = periods_of(ds)
+    if len(periods) > 1:
+        raise InputError(f"this map has {len(periods)} periods, {periods[0]} to {periods[-1]}, and "
+                         "a raster one: write it as .nc, and take a period with "
+                         f"workbench.at_period(maps, {periods[-1]!r})")
 
 
 def to_raster(ds: xr.Dataset, values: str | xr.DataArray | np.ndarray, how: str = "average"

@@ -7,8 +7,9 @@ import sys
 import xarray as xr
 
 from workbench import geo
-from workbench.checks import NotExact, require
+from workbench.checks import NotExact, option, require
 from workbench.checks.figures import figure
+from workbench.geo.maps import listed_periods, periods_of
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.problems import model_of, problem_of
 from workbench.pipeline.spec import AggregateSpec, Spec
@@ -47,6 +48,7 @@ def aggregated(spec: AggregateSpec, progress: bool = False, callback=None, worke
     where = {"id": spec.id, "layer": spec.layer, "quantiles": spec.quantiles,
              "threshold": spec.threshold,
              "polygon_crs": spec.polygon_crs}
+    maps = _at(maps, spec)
     if "draw" in maps:
         found = geo.aggregate(maps, spec.to, **where)
         found.attrs |= {name: maps.attrs[name] for name in (
@@ -55,6 +57,17 @@ def aggregated(spec: AggregateSpec, progress: bool = False, callback=None, worke
         found = _again(spec, maps, where, progress, callback, workers)
     return found.assign_attrs(spec=spec.to_json(indent=None), spec_key=spec.key,
                               summary=told(found))
+
+
+def _at(ds: xr.Dataset, spec: AggregateSpec) -> xr.Dataset:
+    """A map or its data at the period that is asked for; of one that has none all of it."""
+    periods = periods_of(ds)
+    require(bool(periods) or spec.period is None, f"{spec.map} has no periods; leave "
+            f"{option('period', spec.period)} out")
+    require(len(periods) < 2 or spec.period is not None, "polygons are added up at one period, and "
+            f"{spec.map} has {len(periods)} ({listed_periods(periods)}); choose one with "
+            + option("period", next(reversed(periods), "")))
+    return ds if spec.period is None else geo.at_period(ds, spec.period)
 
 
 def told(found: xr.Dataset) -> str:
@@ -99,12 +112,13 @@ def _again(spec: AggregateSpec, maps: xr.Dataset, where: dict, progress: bool, c
     require(made == fit.provenance()["data_sha256"], f"the data of {spec.map} have changed since "
             "it was made, so that its model cannot be fitted again: run its Spec anew, with "
             "--draws 500")
+    ds = _at(problem.ds, spec)
     where |= {"area_effect": inner.area_effect, "samples": spec.samples, "seed": spec.seed}
     try:
-        found = fit.aggregate(problem.ds, spec.to, **where, kind=(
+        found = fit.aggregate(ds, spec.to, **where, kind=(
             "preserved" if inner.rescale_to_totals else "expected"))
     except NotExact:            # neither did the map add up, which it says
-        found = fit.aggregate(problem.ds, spec.to, **where)
+        found = fit.aggregate(ds, spec.to, **where)
     if fit.cancelled:
         found.attrs["partial"] = f"the fit was stopped after {len(fit.history)} steps"
     return found

@@ -27,6 +27,8 @@ class AggregateSpec(BaseSpec):
         Layer of a file that has several.
     polygon_crs : str, optional
         CRS of polygons that do not state their own.
+    period : str, optional
+        Period of a map over time that is added up, such as 2021.
     samples : int
         Joint draws, where the map keeps none (--draws) and its model is fitted again.
     model : str
@@ -38,7 +40,7 @@ class AggregateSpec(BaseSpec):
     """
 
     command: ClassVar[str] = "aggregate"
-    later: ClassVar[Mapping[str, Any]] = {"polygon_crs": None}
+    later: ClassVar[Mapping[str, Any]] = {"polygon_crs": None, "period": None}
 
     map: str
     to: str
@@ -46,6 +48,7 @@ class AggregateSpec(BaseSpec):
     layer: str | None = None
     polygon_crs: str | None = None
     samples: int = 1000
+    period: str | None = None
     model: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
