@@ -5,6 +5,7 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
+import rasterio
 import rioxarray  # noqa: F401  (the accessor .rio)
 import xarray as xr
 from typer.testing import CliRunner
@@ -57,6 +58,40 @@ def test_a_path_of_a_raster_is_taken_for_its_cells_whose_values_are_means(tmp_pa
     assert "row 3, column 4" not in ds["bag"]
     sums = wb.bag_polygons(path, **options, missing_value="drop", aggregation="sum")
     assert sums["value"].attrs["aggregation"] == "sum"
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.DataWarning")    # of counts in halves
+@pytest.mark.parametrize("suffix", [".tif", ".nc"])
+def test_values_are_in_the_units_of_their_raster(tmp_path, suffix):
+    """Temperatures were in value units, whatever their file said."""
+    path, raster = tmp_path / f"temperature{suffix}", coarse().assign_attrs(units="K")
+    raster.rio.to_raster(path) if suffix == ".tif" else raster.to_netcdf(path)
+    options = dict(covariates=fine(), value="temperature", weight="uniform")
+    cells = wb.grid_areas(path)
+    table = pd.DataFrame(cells.drop(columns="geometry")).assign(temperature=cells["temperature"])
+    for areas, more in ((path, {}), (raster, {}), (cells, {}), (path, {"kind": "count"}), (
+            path, {"totals": table, "join": "cell"})):
+        ds = wb.bag_polygons(areas, **options, **more)
+        assert ds["value"].attrs["units"] == "K", more
+        assert "temperature is in K, as its raster says" in ds.attrs["treatments"]
+    years = pd.concat([table.assign(year=year) for year in (2019, 2020)])
+    over_time = wb.bag_polygons(path, **options, totals=years, join="cell", time="year")
+    assert over_time["value"].attrs["units"] == "K"
+    assert wb.bag_polygons(path, **options, value_units="°C")["value"].attrs["units"] == "°C"
+    plain = wb.bag_polygons(raster.assign_attrs(units="1"), **options, kind="count")
+    assert plain["value"].attrs["units"] == "cases"
+
+
+def test_bands_have_units_of_their_own(tmp_path):
+    other = coarse().copy(data=coarse().values[:, ::-1])
+    xr.concat([coarse(), other], "band").rio.to_raster(tmp_path / "two.tif")
+    with rasterio.open(tmp_path / "two.tif", "r+") as file:
+        file.units, file.descriptions = ("K", "1"), ("temperature", "share")
+    for value, units in (("temperature", "K"), ("share", "1")):
+        ds = wb.bag_polygons(tmp_path / "two.tif", fine(), "uniform", value)
+        assert ds["value"].attrs["units"] == units
+    ds = wb.bag_polygons(coarse(), tmp_path / "two.tif", "uniform", "temperature")
+    assert ds["covariate_units"].values.tolist() == ["K", "1"]
 
 
 def test_the_command_line_maps_a_coarse_grid(tmp_path):

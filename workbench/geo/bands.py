@@ -77,5 +77,8 @@ def bands_of(array: xr.DataArray, name: str) -> list[tuple[str, xr.DataArray]]:
         titles = array.attrs.get("long_name", ())
         titled = isinstance(titles, tuple | list) and len(titles) == array.sizes["band"]
         names = titles if titled else [f"{name}_{b}" for b in array["band"].values]
-        return [(str(n), array.isel(band=i, drop=True)) for i, n in enumerate(names)]
+        units = array.attrs.get("units")
+        each = isinstance(units, tuple | list) and len(units) == array.sizes["band"]
+        return [(str(n), array.isel(band=i, drop=True).assign_attrs(
+            {"units": units[i]} if each else {})) for i, n in enumerate(names)]
     return [(name, array)]

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from workbench import schema
-from workbench.checks import option, reading, require
+from workbench.checks import InputError, option, reading, require
 from workbench.geo.bands import bands_of, open_tiff
-from workbench.geo.grid_areas import MADE, called, is_grid, opened_grid
+from workbench.geo.grid_areas import MADE, UNITS, called, is_grid, opened_grid
 from workbench.geo.treatments import Record
 
 
@@ -32,8 +32,10 @@ def named_in(given: Mapping[str, object]) -> list[str]:
     return [one for one in (*named, *labels.values()) if one]
 
 
-def meant(given: Mapping[str, object]) -> tuple[str, str, Record]:
+def meant(given: Mapping[str, object]) -> tuple[str, str, str | None, Record]:
     """What values are, as of `workbench.schema.meant`: those of a raster's cells are means.
+
+    They are in the units of the raster, unless others are given.
 
     Parameters
     ----------
@@ -42,8 +44,9 @@ def meant(given: Mapping[str, object]) -> tuple[str, str, Record]:
 
     Returns
     -------
-    (str, str, Record)
-        Aggregation, kind, and a note where they were taken for means as a raster's values.
+    (str, str, str or None, Record)
+        Aggregation, kind, units where they are known, and notes where they were taken for means, or
+        had units, as a raster's values.
     """
     record = Record()
     aggregation, kind = given["aggregation"], given["kind"]
@@ -54,7 +57,15 @@ def meant(given: Mapping[str, object]) -> tuple[str, str, Record]:
             aggregation = "mean"
             record.note(f"{value} has the values of the cells of {raster}: each is taken for the "
                         f"mean over its cell, unless {option('aggregation', 'sum')} is given")
-    return *schema.meant(aggregation, kind, errors, trials), record
+    aggregation, kind = schema.meant(aggregation, kind, errors, trials)
+    units = given["value_units"]
+    if units is None and trials is None:
+        units = _units_of(value, given["polygons"], given["totals"])
+        units = None if kind == "count" and units == "1" else units
+        if units is not None:
+            record.note(f"{value} is in {units}, as its raster says; {option('value_units')} says "
+                        "otherwise")
+    return aggregation, kind, units, record
 
 
 def _raster_of(value: object, polygons: object, totals: object) -> str | None:
@@ -67,6 +78,27 @@ def _raster_of(value: object, polygons: object, totals: object) -> str | None:
     if not is_grid(polygons) or totals is not None and value not in _variables(polygons):
         return None
     return Path(polygons).name if isinstance(polygons, str | Path) else called(polygons)
+
+
+def _units_of(value: object, polygons: object, totals: object) -> str | None:
+    """The units that a raster states of the values of its cells, if they are of one."""
+    for table in (totals, None if is_grid(polygons) else polygons):
+        units = getattr(table, "attrs", {}).get(UNITS, {})
+        if isinstance(value, str) and value in units:
+            return units[value]
+    if not is_grid(polygons):
+        return None
+    try:
+        _, opened = opened_grid(polygons)
+        if isinstance(opened, Path):
+            with reading(opened, "a raster", ""), open_tiff(opened) as bands:
+                bands = dict(bands_of(bands, opened.stem))
+        else:
+            bands = opened
+        units = bands[value].attrs.get("units") if value in bands else None
+    except InputError:          # as reading it will say
+        return None
+    return units or None
 
 
 def _variables(raster: object) -> list[str]:

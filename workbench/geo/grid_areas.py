@@ -17,6 +17,7 @@ from workbench.geo.zarr_stores import is_zarr, open_zarr
 CELL = "cell"               # column of the cells' ids
 GEOMETRY = "geometry"
 MADE = "cells_of"           # in attrs of a GeoDataFrame: the grid, by column of its values
+UNITS = "units_of"          # the same, of their units where the grid states them
 _NETCDF = (".nc", ".nc4")
 _RASTERS = (*_NETCDF, ".tif", ".tiff", ".vrt", ".asc", ".img", ".grd")
 _POLE = 90.0
@@ -151,6 +152,8 @@ def _cells(raster: object, record: Record, wanted: Sequence[str], crs: str | Non
                              f"is called; rename it first: {_renaming(raster, one)}")
     cells = _rectangles(first, found)
     cells.attrs[MADE] = dict.fromkeys(found, name)
+    cells.attrs[UNITS] = {one: str(band.attrs["units"]) for one, band in found.items()
+                          if band.attrs.get("units")}
     return cells
 
 

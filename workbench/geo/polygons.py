@@ -117,7 +117,7 @@ def bag_polygons(
         Whether a value is the sum over the area or the weighted mean, and of what. By default sums
         of counts; values with standard errors are means, and means are continuous.
     value_units, weight_units : str, optional
-        Units, kept in attrs; of counts cases, of a weight persons or what "area" or "uniform" has.
+        Units, in attrs: a raster's own, or cases of counts; persons, or what "area" has.
     polygon_crs, raster_crs : str, optional
         The CRS of input that does not state its own.
     nodata : float or sequence of float, optional
@@ -174,7 +174,7 @@ def bag_polygons(
     >>> ds.sizes["bag"], ds.sizes["individual"]
     (2, 32)
     """
-    aggregation, kind, record = meant(dict(locals()))
+    aggregation, kind, value_units, record = meant(dict(locals()))
     given = dict(locals())
     if time is not None:
         return bag_periods(bag_polygons, given)
