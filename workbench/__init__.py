@@ -14,7 +14,7 @@ import os
 import pkgutil
 
 # Before torch is loaded: its threads that wait sleep instead of spinning. Most matrices here are
-# small, and on cores that do something else, too, spinning makes a fit of 4 seconds one of 40
+# small, and on two cores that others use, too, spinning makes a fit of 4 seconds one of 32
 # (benchmarks/busy.py). A setting of the user's own stays.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 

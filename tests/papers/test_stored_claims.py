@@ -672,6 +672,18 @@ def test_load_is_borne_as_said():
     assert (given_back.drop("disaggregate") > 0.5).all()        # that one keeps its fits
 
 
+def test_threads_that_spin_on_busy_cores():
+    raw = pd.read_csv(RESULTS / "busy.csv").set_index(["others", "threads"])
+    spin, sleep = "threads spin (torch alone)", "default: threads sleep"
+    assert (raw["turns"] >= 5).all() and (raw["ratio"].xs(sleep, level="threads") == 1).all()
+    said = " ".join((ROOT / "docs" / "results" / "cost.md").read_text(encoding="utf-8").split())
+    assert (f"Beside two busy processes spinning takes {raw.loc[(2, spin), 'ratio']:.0f} times as "
+            f"long, and on a quiet machine {raw.loc[(0, spin), 'ratio']:.1f} times") in said
+    code = (ROOT / "workbench" / "__init__.py").read_text(encoding="utf-8")
+    assert (f"a fit of {raw.loc[(2, sleep), 'wall']:.0f} seconds one of "
+            f"{raw.loc[(2, spin), 'wall']:.0f}") in code
+
+
 def test_counts_over_time():
     raw = pd.read_csv(RESULTS / "over_time.csv")
     assert raw.groupby(["case", "model"]).size().eq(5).all()
