@@ -69,6 +69,9 @@ def option(name: str, *values: object) -> str:
     >>> with named_as_flags():
     ...     option("missing_value", "drop")
     '--missing-value drop'
+    >>> with named_as_flags():
+    ...     option("information", True)
+    '--information'
     """
     way = _WAY.get()[0]
     if way == "both":
@@ -82,7 +85,8 @@ def _option(name: str, values: tuple, flags: bool) -> str:
     told = [_told(value, flags) for value in values]
     listed = " or ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
     if flags:
-        return f"--{(prefix + name).replace('_', '-')} {listed or 'VALUE'}"
+        written = f"--{(prefix + name).replace('_', '-')}"
+        return written if values == (True,) else f"{written} {listed or 'VALUE'}"
     return f"{name}={listed or '...'}"
 
 
