@@ -116,6 +116,21 @@ def test_of_unequal_weights_spread_is_near_that_of_dense_gaussians_and_that_of_d
     np.testing.assert_allclose(draws.mean(0), found.mean, atol=4 * std.max() / np.sqrt(20_000))
 
 
+def test_a_part_of_an_area_has_the_spread_that_it_has_in_the_whole():
+    """One pixel of a known area is not the area."""
+    source = panel()
+    fit, bags = constant().condition(source, GIVEN), source.bags
+    first = torch.arange(0, AREAS * EACH, EACH)     # a pixel of each area, in one period
+    part = replace(bags, x=bags.x[first], membership=torch.arange(AREAS), count=AREAS,
+                   weight=bags.weight[first], recurring=bags.recurring[first],
+                   names=tuple(map(str, range(AREAS))))
+    whole, alone = fit.at(bags, None, True), fit.at(part, None, True)
+    np.testing.assert_allclose(alone.mean, whole.mean[first], rtol=1e-6)
+    np.testing.assert_allclose(alone.std, whole.std[first], rtol=1e-6)
+    draws = fit.draw_rates(part, torch.full((AREAS,), -1), 20_000, 1).numpy()
+    np.testing.assert_allclose(draws.std(0), alone.std, rtol=0.03)
+
+
 def test_nuts_finds_the_same_of_counts():
     from workbench.gp.sampling.nuts import sample
 

@@ -12,6 +12,9 @@ from workbench.gp.fields.inducing import InducingField
 from workbench.gp.fields.projected import ProjectedData, project_data
 from workbench.gp.kernels.persistent import PERSISTENT
 
+# Of the sum of squared shares: periods whose weights differ a little have the area's average.
+_ALIKE = 0.2
+
 
 def keeps_effects(state) -> bool:
     """Whether areas have effects that they keep."""
@@ -26,16 +29,18 @@ def with_kept_noise(state, bags: Bags) -> Bags:
 def own_nugget(state, bags: Bags) -> Tensor:
     """Variance of what individuals have of the nugget beside the effect of their area, (N,) or ().
 
-    Of an individual with the share s_i it is e_i - Σ s e, of the variance ν² (1 - 2 s_i + Σ s²); of
-    members of clusters, whose shares are not known, the average of that by shares, ν² (1 - Σ s²).
+    Of an individual with the share s_i it is e_i - Σ s e, of the variance ν² (1 - 2 s_i + Σ s²). Of
+    members of clusters, and of a part of an area, whose shares of the area are not known, it is the
+    average of that by shares, ν² (1 - Σ s²).
     """
     if not keeps_effects(state):
         return state.nugget_variance
+    average = state.nugget_variance - state.field.terms[-1].kept(numbers(bags))
     if bags.concentration is not None:
-        return state.nugget_variance - state.field.terms[-1].kept(numbers(bags))
-    group, share, known = centring(state, bags)
+        return average
+    group, share, whole = centring(state, bags)
     squares = torch.zeros_like(share).index_add(0, group, share.square())[group]
-    return state.nugget_variance * (1 + known * (squares - 2 * share))
+    return torch.where(whole > 0, state.nugget_variance * (1 - 2 * share + squares), average)
 
 
 def places(state, bags: Bags) -> Tensor | None:
@@ -52,17 +57,26 @@ def places(state, bags: Bags) -> Tensor | None:
 
 
 def centring(state, bags: Bags) -> tuple[Tensor, Tensor, Tensor] | None:
-    """Areas in bags (N,), individuals' shares of their weight, and whether they are known.
+    """Areas in bags (N,), individuals' shares of their weight, and whether they are known in whole.
 
-    None where nothing is kept: of known areas their effect has the mean of the nugget.
+    None where nothing is kept. Of known areas their effect has the mean of the nugget; of a part of
+    one, whose shares add up to others than it was learnt with, nobody knows what the rest has.
     """
     if not keeps_effects(state):
         return None
     area = numbers(bags)
     group = torch.stack([bags.membership, area]).unique(dim=1, return_inverse=True)[1]
     weight = bags.weight.to(state.x)
-    total = torch.zeros(int(group.max()) + 1).to(weight).index_add(0, group, weight)
-    return group, weight / total[group], (area >= 0).to(weight)
+    none = torch.zeros(int(group.max()) + 1).to(weight)
+    share = weight / none.index_add(0, group, weight)[group]
+    squares = none.index_add(0, group, share.square() * torch.as_tensor(
+        bags.unaveraged).to(weight))[group]
+    learnt = state.field.terms[-1].concentration.to(weight)
+    known = (area >= 0) & (area < len(learnt))
+    if not len(learnt):
+        return group, share, torch.zeros_like(share)
+    expected = learnt[torch.where(known, area, 0)]
+    return group, share, (known & ((squares - expected).abs() < _ALIKE * expected)).to(weight)
 
 
 def map_field(state) -> InducingField:
