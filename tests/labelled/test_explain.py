@@ -36,7 +36,7 @@ def test_contributions_of_areas_add_up_to_f(ds, fit):
                                atol=2e-3)
 
 
-@pytest.mark.parametrize("noise", [0.1, 0.002])
+@pytest.mark.parametrize("noise", [0.1, 0.002, 1e-4])
 def test_influence_is_what_leaving_areas_of_normal_values_out_does(noise):
     """Of small noise, too, where each area has a leverage near one."""
     ds = load("swiss-roll", n_bags=12, mean_size=6, size_std=3)
@@ -54,6 +54,15 @@ def test_influence_is_what_leaving_areas_of_normal_values_out_does(noise):
         rest = model.condition(ds.assign(noise_variance=("bag", variance)), fit.hyperparameters)
         change = (fit.latent(ds).mean - rest.latent(ds).mean).values[rows]
         np.testing.assert_allclose(found[:, bag], change, rtol=2e-3, atol=1e-5)
+
+
+def test_influence_does_not_depend_on_the_floating_point_type(ds, fit):
+    rows = [3, 100, 200]
+    single = wb.VBAgg(**fit.model.get_params() | {"dtype": "float32"}).condition(
+        ds, fit.hyperparameters)
+    twice = [all_influences(one, ds, rows)[1] for one in (
+        fit.model.condition(ds, fit.hyperparameters), single)]
+    np.testing.assert_allclose(twice[1], twice[0], atol=0.1 * np.abs(twice[0]).max())
 
 
 @pytest.mark.slow

@@ -25,8 +25,7 @@ from torch import Tensor
 from workbench.gp.data.bags import Bags
 from workbench.gp.data.recurring import unknown
 
-_STEP = 1e-4        # of q's mean, in prior standard deviations, and of its covariance
-_MOST = 0.99        # leverage: of an area that f follows all but exactly
+_MOST = 0.95        # leverage under links other than the identity
 
 
 def influence(fit, bags: Bags, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -63,6 +62,9 @@ def influence(fit, bags: Bags, rows: Tensor) -> tuple[Tensor, Tensor]:
         x = state.transform.of(unknown(replace(bags, x=bags.x.to(state.x))))
         places = field.project(x[rows]).features
 
+    eps = torch.finfo(field.q_mean.dtype).eps
+    step = eps ** (1 / 3)       # of central differences, in prior sds of the mean
+
     @torch.no_grad()
     def expected(mean: Tensor, covariance: Tensor = field.q_covariance) -> Tensor:
         moments = state.bound.moments(seen, mean, covariance)
@@ -71,13 +73,15 @@ def influence(fit, bags: Bags, rows: Tensor) -> tuple[Tensor, Tensor]:
 
     def along(directions: Tensor) -> Tensor:
         """Derivatives of all bags' terms along each direction, by central differences."""
-        steps = _STEP / directions.norm(dim=1).clamp_min(1e-300)
+        steps = step / directions.norm(dim=1).clamp_min(1e-300)
         return torch.stack([
             (expected(field.q_mean + h * one) - expected(field.q_mean - h * one)) / (2 * h)
             for one, h in zip(directions, steps, strict=True)])
 
     with torch.no_grad():
         spread = field.q_covariance
-        leverage = (expected(field.q_mean, (1 - _STEP) * spread)
-                    - expected(field.q_mean, (1 + _STEP) * spread)) / _STEP
-    return along(places), along(places @ spread) / (1 - leverage.clamp_max(_MOST))
+        leverage = (expected(field.q_mean, (1 - step) * spread)
+                    - expected(field.q_mean, (1 + step) * spread)) / step
+        # Exact under the identity link; elsewhere an area may see f by more than one number.
+        most = 1 - eps ** 0.5 if state.link.linear else _MOST
+    return along(places), along(places @ spread) / (1 - leverage.clamp(0.0, most))
