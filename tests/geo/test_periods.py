@@ -99,7 +99,7 @@ def test_dates_are_years_and_gaps_are_gaps():
 
 @pytest.mark.parametrize(("change", "options", "said"), [
     (lambda t: pd.concat([t, t.iloc[:1]]), {}, r"1 areas have a period twice .*'01001 2019'"),
-    (lambda t: pd.concat([t, t.iloc[:1]]), {}, "exact copies .* remove the copies, and do not add"),
+    (lambda t: pd.concat([t, t.iloc[:1]]), {}, "is a copy of another .* remove copies if they were entered"),
     (lambda t: pd.concat([t, t.iloc[:1].assign(cases=99)]), {}, r"'01001 2019'\]\); add them up$"),
     (lambda t: t.assign(year="spring"), {}, "neither numbers nor dates"),
     (lambda t: t.assign(year=2020).iloc[:16], {}, "has one period, 2020"),

@@ -305,15 +305,16 @@ def test_ids_with_several_rows_may_be_of_several_periods(column, entries, told):
 
 @pytest.mark.parametrize(("change", "said"), [
     (lambda t: pd.concat([t, t.iloc[:1]]), "1 ids have several rows in the table of totals (first: "
-     "['01001']), exact copies of one another in every column; remove the copies, and do not"),
+     "['01001']), and one of these rows is a copy of another in every column; remove copies if"),
     (lambda t: pd.concat([t, t.iloc[:2].assign(cases=[t["cases"].iloc[0], 77])]), "2 ids have "
-     "several rows in the table of totals (first: ['01001', '01002']), and 1 of these rows are "
-     "exact copies of another in every column; remove the copies, which would be counted twice, "
-     "and of the rest add them up, one row per area"),
+     "several rows in the table of totals (first: ['01001', '01002']), and one of these rows is a "
+     "copy of another in every column; remove copies if they were entered twice, as adding them up "
+     "would count the same twice; if each row is a part of its own, such as one case or one age "
+     "group, add them up, one row per area"),
     (lambda t: pd.concat([t, t.iloc[:1].assign(cases=77)]), "1 ids have several rows in the table "
      "of totals (first: ['01001']); add them up, one row per area"),
 ])
-def test_rows_that_are_copies_are_to_be_removed_and_not_added_up(change, said):
+def test_rows_that_are_copies_may_be_entered_twice_or_parts(change, said):
     with pytest.raises(InputError) as refused:
         bagged(change(table()))
     assert said in str(refused.value)

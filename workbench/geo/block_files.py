@@ -102,8 +102,8 @@ def write_blocks(maps: xr.Dataset, path: str | Path, *, progress: bool = False) 
 
 def _removed(work: Path) -> None:
     """Remove what is no longer needed; the map is whole, so that a folder left is no failure."""
-    (work / _ABOUT).unlink()        # first: half a folder is then begun anew, not gone on from
     try:
+        (work / _ABOUT).unlink()    # first: half a folder is then begun anew, not gone on from
         shutil.rmtree(work)
     except OSError as error:        # a file open elsewhere on a network drive, a late worker
         warn(f"the map is whole, but {str(work)!r} could not be removed ({error}); remove it by "

@@ -62,7 +62,7 @@ def meant(given: Mapping[str, object]) -> tuple[str, str, str | None, Record]:
     if units is None and trials is None:
         units = _units_of(value, given["polygons"], given["totals"])
         units = None if kind == "count" and units == "1" else units
-        if units is not None:
+        if units not in (None, "1"):
             record.note(f"{value} is in {units}, as its raster says; {option('value_units')} says "
                         "otherwise")
     return aggregation, kind, units, record
@@ -86,7 +86,7 @@ def _units_of(value: object, polygons: object, totals: object) -> str | None:
         units = getattr(table, "attrs", {}).get(UNITS, {})
         if isinstance(value, str) and value in units:
             return units[value]
-    if not is_grid(polygons):
+    if not is_grid(polygons) or totals is not None:     # a table says not what it was made from
         return None
     try:
         _, opened = opened_grid(polygons)

@@ -143,11 +143,11 @@ def made_one(frame, keys, rest: str = "") -> str:
     copies = frame[several].astype(str).duplicated()
     if not copies.any():
         return f"; add them up{rest}"
-    if not keys[several][~copies].duplicated().any():
-        return (", exact copies of one another in every column; remove the copies, and do not "
-                "add them up, which would count the same twice")
-    return (f", and {int(copies.sum())} of these rows are exact copies of another in every column; "
-            f"remove the copies, which would be counted twice, and of the rest add them up{rest}")
+    found = f"{int(copies.sum())} of these rows are copies" if copies.sum() > 1 else (
+        "one of these rows is a copy")
+    return (f", and {found} of another in every column; remove copies if they were entered twice, "
+            "as adding them up would count the same twice; if each row is a part of its own, such "
+            f"as one case or one age group, add them up{rest}")
 
 
 def _partners(ids, areas, name: str, options: CleaningOptions, record: Record) -> None:

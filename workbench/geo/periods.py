@@ -81,8 +81,8 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
 
     names = static["bag"].values.astype(str)
     frame = frame[frame[id].isin(names)].reset_index(drop=True)
-    require(len(frame) > 0, f"without a row of {name} that is of an area with pixels values and "
-            "periods were not looked at; correct the ids or the polygons, and check again")
+    require(len(frame) > 0, f"no row of {name} belongs to an area with pixels, so that its values "
+            "and periods were not looked at; correct the ids or the polygons, and check again")
     bags = (frame[id] + " " + frame[PERIOD + _AT]).to_numpy(dtype=str)
     kind = choose("kind", given["kind"], schema.KINDS)
     values, kept = usable_values(_numbers(frame, value, name), bags, kind, options, record)
