@@ -159,6 +159,16 @@ def test_a_period_of_a_map_over_time_is_added_up(tmp_path, monkeypatch):
         assert found["mean"].to_numpy() == pytest.approx(drawn["mean"].values, rel=0.2)
     with pytest.raises(InputError, match=r"has 2 \(2019, 2020\); take one with workbench.at_per"):
         wb.aggregate(maps, tmp_path / "to.gpkg", id="region")
-    wb.write(wb.at_period(maps, 2020), tmp_path / "one.nc")
-    plain = workbench("aggregate", "one.nc", *ask, "--period", "2020")
-    assert plain.exit_code == 2 and "one.nc has no periods; leave --period 2020 out" in plain.stderr
+    # Of a map of one period that is it, with draws or fitted again.
+    for name, more in (("map.nc", []), ("plain.nc", []), ("plain.nc", ["--period", "2020"])):
+        wb.write(wb.at_period(wb.read(name), 2020), tmp_path / "one.nc")
+        alone = workbench("aggregate", "one.nc", *ask, *more)
+        assert alone.exit_code == 0, (alone.output, alone.exception)
+        assert pd.read_csv("to.csv").set_index("bag")["mean"].to_numpy() == pytest.approx(
+            drawn["mean"].values, rel=0.2)
+    other = workbench("aggregate", "one.nc", *ask, "--period", "2019")
+    assert other.exit_code == 2 and "period '2019' is unknown" in other.stderr
+    files.mapped(tmp_path / "still.nc", "--polygons", "full.gpkg", "--id", "code", "--value",
+                 "cases", "--covariates", "height.tif", "--weight", "people.tif", "--draws", 10)
+    none = workbench("aggregate", "still.nc", *ask, "--period", "2020")
+    assert none.exit_code == 2 and "has no periods; leave --period 2020 out" in none.stderr

@@ -96,6 +96,13 @@ def test_fields_in_two_crs_are_refused():
         wb.bag_blocks(fields, "t", ["z"], block=3)
 
 
+def test_a_crs_that_cannot_be_read_is_named():
+    fields = made(6, 9).drop_attrs()
+    fields["t"] = fields["t"].assign_attrs(crs="nonsense")
+    with pytest.raises(InputError, match="the CRS that the fields state cannot be read"):
+        wb.bag_blocks(fields, "t", ["z"], ["p"], 3)
+
+
 def test_weights_by_latitude():
     fields = made(6, 6)
     ds = wb.bag_blocks(fields, "t", block=6, weight="cos-latitude")

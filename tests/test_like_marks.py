@@ -5,7 +5,7 @@ import pytest
 
 import workbench as wb
 from workbench.bagging.like_marks import like_marks
-from workbench.checks import DataWarning
+from workbench.checks import DataWarning, InputError
 
 NAMES = [f"a{k}" for k in range(60)]
 RNG = np.random.default_rng(0)
@@ -24,7 +24,8 @@ def found(values, counts=False, **changed):
 @pytest.mark.parametrize("values, mark, counts", [
     (INCOMES, -9999, False), (INCOMES, 999999, False), (INCOMES, 0, False), (INCOMES, -1, False),
     (LAND, -9999, False), (LAND, 0, False), (LAND, 9999, False), (LAND, 1e20, False),
-    (DEGREES, -99, False), (DEGREES, 999, False), (MONEY, -999, False), (CASES, 9999, True)])
+    (DEGREES, -99, False), (DEGREES, -99.9, False), (DEGREES, 999, False), (MONEY, -999, False),
+    (CASES, 9999, True)])
 def test_marks_are_found_by_area(values, mark, counts):
     [one] = found(values, counts, a7=mark, a9=mark)
     assert one.code == "value-mark" and list(one.where) == ["a7", "a9"] and one.count == 2
@@ -39,6 +40,20 @@ def test_values_are_none():
     assert found(DEGREES, a7=0.0) == [] and found(CASES, True, a7=0.0, a8=99.0) == []
     assert found(CASES, a7=99.0, a8=99.0) == []         # near the others
     assert like_marks(NAMES[:5], [1, 2, 3, 4, -9999], False) == []      # too few say nothing
+    for size in (6, 8, 12, 30):         # nearly all the same, sparse, and with heavy tails
+        one = np.zeros(size - 1)
+        for others, odd in ((one, 5), (one + 1, 2), (one + 100, 99), (one + 100, 101), (one, 1),
+                            (one + 1, 0.99), (one + 3, 99), (one, 99)):
+            assert like_marks(NAMES[:size], [*others, odd], False) == []
+        for seed in range(200):
+            random = np.random.default_rng(seed)
+            for drawn in (random.poisson(0.15, size), random.integers(1, 3, size),
+                          np.exp(random.normal(0, 2, size)), random.gamma(0.3, 1, size),
+                          random.standard_t(2, size), 100 * random.beta(5, 0.5, size),
+                          np.round(random.normal(0.3, 1, size), 0)):
+                assert like_marks(NAMES[:size], drawn, False) == []
+    for broken in ([], [np.nan] * 9, [*np.arange(9.0), np.inf]):
+        assert like_marks(NAMES[:len(broken)], broken, False) == []
 
 
 def test_a_mark_among_targets_is_said_before_learning():
@@ -49,3 +64,6 @@ def test_a_mark_among_targets_is_said_before_learning():
     targets = targets.assign(value=targets["value"].copy(data=value))
     with pytest.warns(DataWarning, match=r"1 of 6 values is -9,999 \(first: target"):
         wb.VarCMP().starting_values(bags, targets)
+    value[3] = np.nan
+    with pytest.raises(InputError, match="not finite"):
+        wb.VarCMP().fit(bags, targets.assign(value=targets["value"].copy(data=value)))

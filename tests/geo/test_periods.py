@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from tests.geo.files import areas, grid, height, kit, mapped, people, workbench
 from workbench.bagging import contiguous_groups
-from workbench.checks import InputError
+from workbench.checks import DataWarning, InputError
 from workbench.evaluation import groupings
 from workbench.geo.period_numbers import time_of
 from workbench.labelled.candidates import EFFORTS, OVER_TIME, candidates_for
@@ -99,7 +99,7 @@ def test_dates_are_years_and_gaps_are_gaps():
 
 @pytest.mark.parametrize(("change", "options", "said"), [
     (lambda t: pd.concat([t, t.iloc[:1]]), {}, r"1 areas have a period twice .*'01001 2019'"),
-    (lambda t: pd.concat([t, t.iloc[:1]]), {}, "is a copy of another .* remove copies if they were entered"),
+    (lambda t: pd.concat([t, t.iloc[:1]]), {}, "is a copy of another .* remove copies if"),
     (lambda t: pd.concat([t, t.iloc[:1].assign(cases=99)]), {}, r"'01001 2019'\]\); add them up$"),
     (lambda t: t.assign(year="spring"), {}, "neither numbers nor dates"),
     (lambda t: t.assign(year=2020).iloc[:16], {}, "has one period, 2020"),
@@ -327,6 +327,11 @@ def test_areas_are_mapped_at_a_period(tmp_path, monkeypatch):
     assert (future.std.values > 0).all() and not np.allclose(future.mean, known)
     with pytest.raises(InputError, match="periods already; choose one of these by workbench.at"):
         wb.in_period(fit.data, 2020, fit.data)
+    with pytest.warns(DataWarning, match="none of the areas .first: '0'. is called as one of"):
+        wb.in_period(wb.polygon_places(areas(), [height()], people()), 2020, fit.data)
+    across = places.assign(covariates=places["covariates"].transpose())
+    for same in (wb.in_period(across, 2020, fit.data), wb.at_period(later, 2020)):
+        np.testing.assert_array_equal(same["covariates"], later["covariates"])
     fit.save("fit.wbfit")
     asked = ("predict", "fit.wbfit", "--at-polygons", "areas.gpkg", "--at-id", "code",
              "--at-covariates", "height.tif", "--at-weight", "people.tif", "--quiet")

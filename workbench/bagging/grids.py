@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.bagging.tables import LONLAT
-from workbench.checks import package, require
+from workbench.checks import InputError, package, require
 
 _NORTH = ("lat", "latitude", "grid_latitude", "y", "projection_y_coordinate", "north", "northing")
 _EAST = ("lon", "longitude", "grid_longitude", "x", "projection_x_coordinate", "east", "easting")
@@ -162,7 +162,12 @@ def crs_of(fields: xr.Dataset, names: Sequence[str]) -> str | None:
     # A file that was opened without decode_coords="all" has it among the fields.
     told = [n for n, one in fields.data_vars.items() if _MAPPING & set(one.attrs)]
     fields = fields.set_coords(told)
-    found = sorted({fields[n].rio.crs.to_string() for n in names if fields[n].rio.crs})
+    errors = package("rasterio.errors", extra="geo")
+    try:
+        found = sorted({fields[n].rio.crs.to_string() for n in names if fields[n].rio.crs})
+    except errors.CRSError as error:
+        raise InputError(f"the CRS that the fields state cannot be read ({error}); write it anew "
+                         "with .rio.write_crs, or remove it") from error
     require(len(found) < 2, f"the fields are in several CRS, {found}; reproject them to one of "
             "these with .rio.reproject_match")
     return found[0] if found else None

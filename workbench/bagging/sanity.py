@@ -120,7 +120,8 @@ def marks_of_targets(targets: xr.Dataset) -> list[Finding]:
         As of `workbench.targets_from_table`.
     """
     return like_marks(targets[schema.TARGET].values, targets["value"].values,
-                      schema.kind(targets) == "count", "target")
+                      schema.kind(targets) == "count", "target",
+                      "If it is one, remove these rows from the targets")
 
 
 def truth_values(what: str) -> Finding:

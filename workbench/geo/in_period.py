@@ -6,9 +6,11 @@ import numpy as np
 import xarray as xr
 
 from workbench.bagging.recurring import numbered_areas
-from workbench.checks import require
+from workbench.checks import DataWarning, option, require, warn
 from workbench.geo.period_numbers import TIME, as_text, time_of
 from workbench.schema import BAG, COVARIATE, INDIVIDUAL
+
+_MOSTLY = 0.5       # of the pixels lie where the model has learnt
 
 
 def in_period(places: xr.Dataset, period: str | float, learnt: xr.Dataset) -> xr.Dataset:
@@ -39,6 +41,11 @@ def in_period(places: xr.Dataset, period: str | float, learnt: xr.Dataset) -> xr
         If the model has not learnt over time, the period is written otherwise, or the places have
         periods already.
 
+    Warns
+    -----
+    DataWarning
+        If areas lie among those learnt from and none is called alike, so that none is known.
+
     Examples
     --------
     >>> import geopandas, pandas, shapely, workbench as wb
@@ -58,17 +65,34 @@ def in_period(places: xr.Dataset, period: str | float, learnt: xr.Dataset) -> xr
             "the places have periods already; choose one of these by workbench.at_period")
     wanted = [str(name) for name in learnt[COVARIATE].values]
     columns = [*names, TIME]
-    table = np.column_stack([places["covariates"].values, np.full(places.sizes[INDIVIDUAL], when)])
+    table = np.column_stack([places["covariates"].transpose(INDIVIDUAL, COVARIATE).values,
+                             np.full(places.sizes[INDIVIDUAL], when)])
     units = dict(zip(names, _units(places), strict=True)) | {
         TIME: dict(zip(wanted, _units(learnt), strict=True))[TIME]}
     if sorted(columns) == sorted(wanted):       # else what asks the model says which are others
         table, columns = table[:, [columns.index(name) for name in wanted]], wanted
     areas, attrs = places[BAG].values.astype(str), places["covariates"].attrs
+    _warn_of_others(places, areas, learnt)
     out = places.drop_vars("covariates").drop_dims(COVARIATE)
     return out.assign(covariates=((INDIVIDUAL, COVARIATE), table, attrs)).assign_coords({
         COVARIATE: columns, "covariate_units": (COVARIATE, [units[name] for name in columns]),
         BAG: [f"{area} {text}" for area in areas], "area": (BAG, areas),
-        "period": (BAG, np.full(areas.size, text))})
+        "period": (BAG, np.full(areas.size, text)),
+        "individual_period": (INDIVIDUAL, np.full(places.sizes[INDIVIDUAL], text))})
+
+
+def _warn_of_others(places: xr.Dataset, areas: np.ndarray, learnt: xr.Dataset) -> None:
+    """Warn where areas lie among those learnt from, and none is called as one of them."""
+    known = numbered_areas(learnt)
+    if known is None or set(known[0].tolist()) & set(areas.tolist()) or not (
+            {"x", "y"} <= set(places.coords) & set(learnt.coords)):
+        return
+    inside = np.all([(places[axis] >= learnt[axis].min()) & (places[axis] <= learnt[axis].max())
+                     for axis in ("x", "y")], axis=0)
+    if inside.mean() > _MOSTLY:
+        warn(f"none of the areas (first: {str(areas[0])!r}) is called as one of those learnt from "
+             f"(first: {str(known[0][0])!r}), among which they lie, so that what these keep is not "
+             f"used; name areas alike by {option('id')}, or by their labels", DataWarning)
 
 
 def _units(ds: xr.Dataset) -> list[str]:

@@ -19,9 +19,12 @@ def way_of(name: str) -> str:
 
 
 def periods_of(ds: xr.Dataset) -> list[str]:
-    """The periods of a dataset or map over time, as text; none of another."""
+    """The periods of a dataset or map over time, as text, or the one it was taken at; else none."""
     if "individual_period" not in ds.coords:
-        return []
+        labels = ds.coords.get("period")
+        taken = [] if labels is None or labels.dims != (schema.BAG,) else list(
+            dict.fromkeys(labels.values.astype(str).tolist()))
+        return taken if len(taken) == 1 else []
     return [str(one) for one in dict.fromkeys(ds["individual_period"].values.tolist())]
 
 

@@ -18,6 +18,7 @@ from workbench.checks import DataWarning, choose, option, require, without_warni
 from workbench.geo.areas import usable_values
 from workbench.geo.attributes import hint_of
 from workbench.geo.joining import TABLE, made_one, table_name, table_with_ids
+from workbench.geo.maps import periods_of
 from workbench.geo.period_numbers import TIME, as_text, on_a_line
 from workbench.geo.period_weights import changes, mean_weight, weighed, weights_by_period
 from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
@@ -243,10 +244,14 @@ def at_period(ds: xr.Dataset, period: object) -> xr.Dataset:
     InputError
         If there is no such period.
     """
-    require("individual_period" in ds.coords, "the dataset has no periods; bag polygons with "
-            + option("time"))
+    periods = periods_of(ds)
+    require(bool(periods), "the dataset is not over time, so that there is no period to choose; "
+            f"leave {option('period', as_text(period))} out")
+    wanted = choose("period", as_text(period), periods)
+    if "individual_period" not in ds.coords:        # taken at this one before
+        return ds
     of = ds["individual_period"].values
-    chosen = of == choose("period", as_text(period), [str(p) for p in dict.fromkeys(of)])
+    chosen = of == wanted
     out = ds.isel(individual=chosen).drop_vars("individual_period")
     if PERIOD in ds.coords:
         bags = np.flatnonzero(ds[PERIOD].values == as_text(period))

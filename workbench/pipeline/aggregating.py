@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import xarray as xr
 
@@ -112,13 +113,17 @@ def _again(spec: AggregateSpec, maps: xr.Dataset, where: dict, progress: bool, c
     require(made == fit.provenance()["data_sha256"], f"the data of {spec.map} have changed since "
             "it was made, so that its model cannot be fitted again: run its Spec anew, with "
             "--draws 500")
-    ds = _at(problem.ds, spec)
+    # A map of one period is of the data of all.
+    taken = periods_of(maps)
+    one = replace(spec, period=taken[0]) if len(taken) == 1 else spec
+    ds = _at(problem.ds, one)
     where |= {"area_effect": inner.area_effect, "samples": spec.samples, "seed": spec.seed}
     try:
         found = fit.aggregate(ds, spec.to, **where, kind=(
             "preserved" if inner.rescale_to_totals else "expected"))
     except NotExact:            # neither did the map add up, which it says
         found = fit.aggregate(ds, spec.to, **where)
+        found.attrs["treatments"] = "totals of the areas are not kept, as the map does not"
     if fit.cancelled:
         found.attrs["partial"] = f"the fit was stopped after {len(fit.history)} steps"
     return found

@@ -10,7 +10,9 @@ import xarray as xr
 from workbench import schema
 from workbench.checks import ExtrapolationWarning, InputError, option, require, warn
 from workbench.geo.in_period import in_period
+from workbench.geo.maps import periods_of
 from workbench.geo.period_numbers import TIME
+from workbench.geo.periods import at_period
 from workbench.labelled.places import Extent, same_crs
 from workbench.pipeline.base import REGION
 from workbench.pipeline.inputs import named_or_file
@@ -115,7 +117,7 @@ def region(spec: Spec | PredictSpec, ds: xr.Dataset) -> xr.Dataset:
 def _at_a_period(other: xr.Dataset, ds: xr.Dataset, period: str | None, where: str) -> xr.Dataset:
     """Places of a region at the period that is asked for, where a model learnt over time."""
     if period is not None:
-        return in_period(other, period, ds)
+        return at_period(other, period) if periods_of(other) else in_period(other, period, ds)
     last = str(ds["individual_period"].values[-1]) if "individual_period" in ds.coords else ""
     require(not last or TIME in other[schema.COVARIATE].values, f"the model learns over time, and "
             f"{where} has no period: say which by {option('period', last)} of workbench predict, "

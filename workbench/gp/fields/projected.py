@@ -48,7 +48,11 @@ class ProjectedData:
 
     @property
     def own_nugget(self) -> Tensor:
-        """Variance of white noise that is the individual's alone, (N,) or ()."""
+        """Variance of white noise that is the individual's alone, (N,) or ().
+
+        Beside an effect that its area keeps the average over the area, by shares of weight: totals
+        need no more. That of single individuals is `vbagg.persistent.own_nugget`.
+        """
         return self.nugget_variance if self.kept is None else self.nugget_variance - self.kept
 
     def detach(self) -> ProjectedData:

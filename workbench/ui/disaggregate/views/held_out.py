@@ -13,12 +13,12 @@ _COVERAGE = "coverage_"
 
 
 def held_out_coverage(recovered: xr.Dataset) -> hv.Overlay:
-    """Empirical against nominal coverage of areas predicted from merged ones, a line per model.
+    """Empirical against nominal coverage of areas that were not seen, a line per model.
 
     Parameters
     ----------
     recovered : xr.Dataset
-        From `workbench.recover`.
+        As of `workbench.ui.disaggregate.recovery.recover`.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def models_of(recovered: xr.Dataset) -> list[str]:
     Parameters
     ----------
     recovered : xr.Dataset
-        From `workbench.recover`.
+        As of `workbench.ui.disaggregate.recovery.recover`.
     """
     known = recovered["scores"].notnull().any("score")
     return [str(name) for name in recovered["model"].values[known.values]]
