@@ -162,10 +162,11 @@ def crs_of(fields: xr.Dataset, names: Sequence[str]) -> str | None:
     # A file that was opened without decode_coords="all" has it among the fields.
     told = [n for n, one in fields.data_vars.items() if _MAPPING & set(one.attrs)]
     fields = fields.set_coords(told)
-    errors = package("rasterio.errors", extra="geo")
+    broken = tuple(package(name, extra="geo").CRSError
+                   for name in ("rasterio.errors", "pyproj.exceptions"))
     try:
         found = sorted({fields[n].rio.crs.to_string() for n in names if fields[n].rio.crs})
-    except errors.CRSError as error:
+    except broken as error:
         raise InputError(f"the CRS that the fields state cannot be read ({error}); write it anew "
                          "with .rio.write_crs, or remove it") from error
     require(len(found) < 2, f"the fields are in several CRS, {found}; reproject them to one of "
