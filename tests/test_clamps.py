@@ -90,7 +90,7 @@ WHY = {
     "gp/models/vbagg/effects.py": (4, LOGS),
     "gp/models/vbagg/exploring.py": (2, SEARCH),
     "gp/models/vbagg/fit.py": (1, ZERO),
-    "gp/models/vbagg/influence.py": (2, LOGS),
+    "gp/models/vbagg/influence.py": (3, LOGS),
     "gp/models/vbagg/proposal.py": (3, ENDS),
     "gp/numerics/linalg.py": (4, "is the one place that reports"),
     "gp/numerics/special.py": (7, "arguments of the branch that is not taken, and " + ZERO),

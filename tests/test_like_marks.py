@@ -25,7 +25,7 @@ def found(values, counts=False, **changed):
     (INCOMES, -9999, False), (INCOMES, 999999, False), (INCOMES, 0, False), (INCOMES, -1, False),
     (LAND, -9999, False), (LAND, 0, False), (LAND, 9999, False), (LAND, 1e20, False),
     (DEGREES, -99, False), (DEGREES, -99.9, False), (DEGREES, 999, False), (MONEY, -999, False),
-    (CASES, 9999, True)])
+    (CASES, 9999, True), (INCOMES, -9999999, False)])
 def test_marks_are_found_by_area(values, mark, counts):
     [one] = found(values, counts, a7=mark, a9=mark)
     assert one.code == "value-mark" and list(one.where) == ["a7", "a9"] and one.count == 2
@@ -39,6 +39,7 @@ def test_values_are_none():
         assert found(values, counts=True) == []
     assert found(DEGREES, a7=0.0) == [] and found(CASES, True, a7=0.0, a8=99.0) == []
     assert found(CASES, a7=99.0, a8=99.0) == []         # near the others
+    assert found(RNG.uniform(0, 6, 60), a7=-9.9) == []
     assert like_marks(NAMES[:5], [1, 2, 3, 4, -9999], False) == []      # too few say nothing
     for size in (6, 8, 12, 30):         # nearly all the same, sparse, and with heavy tails
         one = np.zeros(size - 1)

@@ -127,8 +127,16 @@ def test_a_part_of_an_area_has_the_spread_that_it_has_in_the_whole():
     whole, alone = fit.at(bags, None, True), fit.at(part, None, True)
     np.testing.assert_allclose(alone.mean, whole.mean[first], rtol=1e-6)
     np.testing.assert_allclose(alone.std, whole.std[first], rtol=1e-6)
-    draws = fit.draw_rates(part, torch.full((AREAS,), -1), 20_000, 1).numpy()
-    np.testing.assert_allclose(draws.std(0), alone.std, rtol=0.03)
+
+
+def test_totals_of_weights_that_change_are_drawn_as_they_are_known():
+    source = panel(equal=False)
+    weight = source.bags.weight.clone()
+    weight[AREAS * EACH:2 * AREAS * EACH:EACH] *= 30         # another pixel is the large one
+    bags = replace(source.bags, weight=weight)
+    fit, trained = constant().condition(replace(source, bags=bags), GIVEN), torch.arange(15)
+    drawn = fit.draw_totals(bags, trained, 20_000, 2)
+    np.testing.assert_allclose(drawn.std(0), fit.over(bags, trained, True).std, rtol=0.03)
 
 
 def test_nuts_finds_the_same_of_counts():

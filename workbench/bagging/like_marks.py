@@ -29,7 +29,7 @@ def like_marks(names: ArrayLike, values: ArrayLike, counts: bool, what: str = "a
     names : array of str (n,)
         Of the areas.
     values : array (n,)
-        What was observed there; of any that are not finite nothing is said.
+        What was observed there; where some are not finite nothing is said of any.
     counts : bool
         Whether values are counts, among which zero is none, and large numbers are no rarity.
     what : str
@@ -88,7 +88,7 @@ def _strange(mark: float, others: np.ndarray, counts: bool) -> bool:
 def _nines(mark: float) -> bool:
     """Whether a number is written in nines alone, as -99, -99.9 and 99999 are.
 
-    Two below zero, where they may be decimals; above it three, as shares of 99 % are no mark.
+    Below zero they may be decimals; above it three at least, as shares of 99 % are no mark.
     """
-    digits = f"{abs(mark):g}" if mark < 0 else f"{mark:.0f}" if mark == round(mark) else ""
-    return set(digits) - {"."} == {"9"} and digits.count("9") > (1 if mark < 0 else 2)
+    digits = f"{abs(mark):.10g}" if mark <= -99 else f"{mark:.0f}" if mark == round(mark) else ""
+    return set(digits) - {"."} == {"9"} and (mark < 0 or len(digits) > 2)

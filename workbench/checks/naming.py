@@ -72,6 +72,9 @@ def option(name: str, *values: object) -> str:
     >>> with named_as_flags():
     ...     option("information", True)
     '--information'
+    >>> with named_as_flags():
+    ...     option("draws", 1)
+    '--draws 1'
     """
     way = _WAY.get()[0]
     if way == "both":
@@ -86,7 +89,8 @@ def _option(name: str, values: tuple, flags: bool) -> str:
     listed = " or ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
     if flags:
         written = f"--{(prefix + name).replace('_', '-')}"
-        return written if values == (True,) else f"{written} {listed or 'VALUE'}"
+        alone = len(values) == 1 and values[0] is True
+        return written if alone else f"{written} {listed or 'VALUE'}"
     return f"{name}={listed or '...'}"
 
 

@@ -91,8 +91,9 @@ def _warn_of_others(places: xr.Dataset, areas: np.ndarray, learnt: xr.Dataset) -
                      for axis in ("x", "y")], axis=0)
     if inside.mean() > _MOSTLY:
         warn(f"none of the areas (first: {str(areas[0])!r}) is called as one of those learnt from "
-             f"(first: {str(known[0][0])!r}), among which they lie, so that what these keep is not "
-             f"used; name areas alike by {option('id')}, or by their labels", DataWarning)
+             f"(first: {str(known[0][0])!r}), among which they lie: if they are the same areas, "
+             f"name them alike by {option('id')}, or what the model knows of these is not used",
+             DataWarning)
 
 
 def _units(ds: xr.Dataset) -> list[str]:

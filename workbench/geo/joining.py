@@ -123,7 +123,7 @@ def refuse_repeated(frame, id: str, name: str, time: str | None = None) -> None:
 
 
 def made_one(frame, keys, rest: str = "") -> str:
-    """What to do with rows of a table that are of the same: they are added up, copies removed.
+    """What to do with rows of a table that are of the same: add them up, or remove copies.
 
     Parameters
     ----------

@@ -245,8 +245,8 @@ def at_period(ds: xr.Dataset, period: object) -> xr.Dataset:
         If there is no such period.
     """
     periods = periods_of(ds)
-    require(bool(periods), "the dataset is not over time, so that there is no period to choose; "
-            f"leave {option('period', as_text(period))} out")
+    require(bool(periods), "the dataset is not over time, so that there is no period to choose: "
+            f"use it as it is, without {option('period', as_text(period))}")
     wanted = choose("period", as_text(period), periods)
     if "individual_period" not in ds.coords:        # taken at this one before
         return ds

@@ -8,7 +8,14 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import ExtrapolationWarning, InputError, option, require, warn
+from workbench.checks import (
+    ExtrapolationWarning,
+    InputError,
+    option,
+    options_named,
+    require,
+    warn,
+)
 from workbench.geo.in_period import in_period
 from workbench.geo.maps import periods_of
 from workbench.geo.period_numbers import TIME
@@ -117,7 +124,10 @@ def region(spec: Spec | PredictSpec, ds: xr.Dataset) -> xr.Dataset:
 def _at_a_period(other: xr.Dataset, ds: xr.Dataset, period: str | None, where: str) -> xr.Dataset:
     """Places of a region at the period that is asked for, where a model learnt over time."""
     if period is not None:
-        return at_period(other, period) if periods_of(other) else in_period(other, period, ds)
+        if periods_of(other) and TIME in other[schema.COVARIATE].values:
+            return at_period(other, period)
+        with options_named(prefix="at_"):
+            return in_period(other, period, ds)
     last = str(ds["individual_period"].values[-1]) if "individual_period" in ds.coords else ""
     require(not last or TIME in other[schema.COVARIATE].values, f"the model learns over time, and "
             f"{where} has no period: say which by {option('period', last)} of workbench predict, "

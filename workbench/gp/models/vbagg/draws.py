@@ -136,12 +136,9 @@ class _Rates:
         self.state, self.seen = fit.state, fit.individual_view(bags)
         nugget, clustered = self.state.nugget_variance, bags.concentration is not None
         white = self.state.link.averaged(nugget, bags.concentration) if clustered else nugget
-        self.place = persistent.places(self.state, bags)
+        self.white, self.place = white.sqrt(), persistent.places(self.state, bags)
         self.centred = persistent.centring(self.state, bags)
         self.hidden = (nugget - white).sqrt() if clustered else None
-        if self.centred is not None and not clustered:      # a part of an area is not centred
-            white = torch.where(self.centred[2] > 0, white, persistent.own_nugget(self.state, bags))
-        self.white = white.sqrt()
         if not has_effects(self.state) or self.state.likelihood.multiplied:
             return
         field = self.state.field

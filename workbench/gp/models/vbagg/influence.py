@@ -45,7 +45,8 @@ def influence(fit, bags: Bags, rows: Tensor) -> tuple[Tensor, Tensor]:
     contribution : Tensor (n, B)
         φ(x)ᵀ g_b; the sum over bags, plus the prior mean, is the mean of f.
     influence : Tensor (n, B)
-        φ(x)ᵀ C g_b / (1 - h_b): what leaving b out takes off the mean of f, by one Newton step.
+        φ(x)ᵀ C g_b / (1 - h_b): what leaving b out takes off the mean of f, by one Newton step;
+        h_b up to 0.95, and under the identity link up to what rounding leaves of it.
     """
     members = getattr(fit, "members", None)
     if members is not None:
@@ -73,15 +74,19 @@ def influence(fit, bags: Bags, rows: Tensor) -> tuple[Tensor, Tensor]:
 
     def along(directions: Tensor) -> Tensor:
         """Derivatives of all bags' terms along each direction, by central differences."""
-        steps = step / directions.norm(dim=1).clamp_min(1e-300)
+        steps = step / directions.norm(dim=1).clamp_min(
+            torch.finfo(directions.dtype).tiny)
         return torch.stack([
             (expected(field.q_mean + h * one) - expected(field.q_mean - h * one)) / (2 * h)
             for one, h in zip(directions, steps, strict=True)])
 
     with torch.no_grad():
         spread = field.q_covariance
-        leverage = (expected(field.q_mean, (1 - step) * spread)
-                    - expected(field.q_mean, (1 + step) * spread)) / step
-        # Exact under the identity link; elsewhere an area may see f by more than one number.
-        most = 1 - eps ** 0.5 if state.link.linear else _MOST
-    return along(places), along(places @ spread) / (1 - leverage.clamp(0.0, most))
+        less, more = (expected(field.q_mean, (1 + sign * step) * spread) for sign in (-1, 1))
+        leverage = ((less - more) / step).clamp_min(0)
+        # Of the identity link it is exact but for rounding; elsewhere an area may see f by more
+        # than one number.
+        rounding = (eps / step) * less.abs() + eps ** 0.5
+        most = 1 - 10 * rounding if state.link.linear else torch.full_like(less, _MOST)
+        rest = 1 - leverage.minimum(most.clamp_min(_MOST))
+    return along(places), along(places @ spread) / rest

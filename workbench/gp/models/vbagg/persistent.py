@@ -12,8 +12,7 @@ from workbench.gp.fields.inducing import InducingField
 from workbench.gp.fields.projected import ProjectedData, project_data
 from workbench.gp.kernels.persistent import PERSISTENT
 
-# Of the sum of squared shares: periods whose weights differ a little have the area's average.
-_ALIKE = 0.2
+_ALIKE = 0.2        # of the sum of squared shares: areas are asked in whole if it differs by less
 
 
 def keeps_effects(state) -> bool:
@@ -29,18 +28,22 @@ def with_kept_noise(state, bags: Bags) -> Bags:
 def own_nugget(state, bags: Bags) -> Tensor:
     """Variance of what individuals have of the nugget beside the effect of their area, (N,) or ().
 
-    Of an individual with the share s_i it is e_i - Σ s e, of the variance ν² (1 - 2 s_i + Σ s²). Of
-    members of clusters, and of a part of an area, whose shares of the area are not known, it is the
-    average of that by shares, ν² (1 - Σ s²).
+    Of an individual with the share s_i it is e_i - Σ s e, of the variance ν² (1 - 2 s_i + Σ s²). It
+    is the average of that by shares, ν² (1 - Σ s²), of members of clusters and where shares are not
+    those that the area was learnt with, as of a part of it, or weights that change much over time.
     """
     if not keeps_effects(state):
         return state.nugget_variance
-    average = state.nugget_variance - state.field.terms[-1].kept(numbers(bags))
-    if bags.concentration is not None:
+    area, term = numbers(bags), state.field.terms[-1]
+    average = state.nugget_variance - term.kept(area)
+    if bags.concentration is not None or not len(term.concentration):
         return average
-    group, share, whole = centring(state, bags)
+    group, share, _ = centring(state, bags)
     squares = torch.zeros_like(share).index_add(0, group, share.square())[group]
-    return torch.where(whole > 0, state.nugget_variance * (1 - 2 * share + squares), average)
+    known = (area >= 0) & (area < len(term.concentration))
+    learnt = term.concentration.to(share)[torch.where(known, area, 0)]
+    whole = known & ((squares - learnt).abs() < _ALIKE * learnt)
+    return torch.where(whole, state.nugget_variance * (1 - 2 * share + squares), average)
 
 
 def places(state, bags: Bags) -> Tensor | None:
@@ -57,26 +60,17 @@ def places(state, bags: Bags) -> Tensor | None:
 
 
 def centring(state, bags: Bags) -> tuple[Tensor, Tensor, Tensor] | None:
-    """Areas in bags (N,), individuals' shares of their weight, and whether they are known in whole.
+    """Areas in bags (N,), individuals' shares of their weight, and whether they are known.
 
-    None where nothing is kept. Of known areas their effect has the mean of the nugget; of a part of
-    one, whose shares add up to others than it was learnt with, nobody knows what the rest has.
+    None where nothing is kept: of known areas their effect has the mean of the nugget.
     """
     if not keeps_effects(state):
         return None
     area = numbers(bags)
     group = torch.stack([bags.membership, area]).unique(dim=1, return_inverse=True)[1]
     weight = bags.weight.to(state.x)
-    none = torch.zeros(int(group.max()) + 1).to(weight)
-    share = weight / none.index_add(0, group, weight)[group]
-    squares = none.index_add(0, group, share.square() * torch.as_tensor(
-        bags.unaveraged).to(weight))[group]
-    learnt = state.field.terms[-1].concentration.to(weight)
-    known = (area >= 0) & (area < len(learnt))
-    if not len(learnt):
-        return group, share, torch.zeros_like(share)
-    expected = learnt[torch.where(known, area, 0)]
-    return group, share, (known & ((squares - expected).abs() < _ALIKE * expected)).to(weight)
+    total = torch.zeros(int(group.max()) + 1).to(weight).index_add(0, group, weight)
+    return group, weight / total[group], (area >= 0).to(weight)
 
 
 def map_field(state) -> InducingField:
