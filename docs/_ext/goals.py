@@ -1,9 +1,9 @@
-"""What was to be reached in speed, beside what the stored benchmarks say."""
+"""What was to be reached in speed, beside what the stored benchmarks say; a fit on busy cores."""
 
 from __future__ import annotations
 
 import pandas as pd
-from tables import RESULTS, stored
+from tables import RESULTS, digits, pick, stored
 
 _FILES = ("peers.csv", "cmp.csv", "pixels.csv", "korea_district.csv", "averaged.csv",
           "large_map.csv")
@@ -96,3 +96,13 @@ def _large() -> list[tuple]:
                  f"{before['pixels'] / 1e6:.0f} million)", largest["pixels"] >= 1e8
                  and most < 1.25 * least and raw["map_gib"].max() < 1.25 * raw["map_gib"].min(),
                  "benchmarks/large_map.py")]
+
+
+@stored("busy", "busy.csv", command="python benchmarks/busy.py")
+def busy() -> pd.DataFrame:
+    """Wall time of a fit beside other processes, by how threads wait."""
+    raw = pd.read_csv(RESULTS / "busy.csv")
+    wide = raw.pivot(index="threads", columns="others", values="wall").loc[
+        raw["threads"].drop_duplicates()]
+    return pick(wide, None, {f"beside {n} busy processes, s": (n, digits(1))
+                             for n in wide.columns}, "OpenMP")

@@ -75,16 +75,6 @@ def recovery() -> pd.DataFrame:
     return pd.DataFrame(out).T.rename_axis("case")
 
 
-@stored("busy", "busy.csv", command="python benchmarks/busy.py")
-def busy() -> pd.DataFrame:
-    """Wall time of a fit beside other processes, by how threads wait."""
-    raw = pd.read_csv(RESULTS / "busy.csv")
-    wide = raw.pivot(index="threads", columns="others", values="wall").loc[
-        raw["threads"].drop_duplicates()]
-    return pick(wide, None, {f"beside {n} busy processes, s": (n, digits(1))
-                             for n in wide.columns}, "OpenMP")
-
-
 @stored("area-effects", "area_effects.csv", command="python benchmarks/area_effects.py")
 def area_effects() -> pd.DataFrame:
     """Relative errors and coverage with the effects of areas over their prior and given totals."""

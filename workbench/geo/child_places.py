@@ -8,10 +8,8 @@ import xarray as xr
 
 from workbench.geo.areas import read_polygons
 from workbench.geo.children import bag_children
-from workbench.geo.region import without_values
+from workbench.geo.region import NO_VALUE, without_values
 from workbench.geo.treatments import Record
-
-_NONE = "no value"      # a column that stands where values are expected
 
 
 def child_places(
@@ -73,7 +71,7 @@ def child_places(
     record = Record()
     fine = read_polygons(fine_polygons, record, crs=polygon_crs, layer=layer)
     return without_values(lambda: bag_children(
-        fine.assign(**{_NONE: 0.0}), parent=parent, covariates=covariates, weight=weight,
-        value=_NONE, kind="continuous", aggregation="sum", id=id, name=name, labels=labels,
+        fine.assign(**{NO_VALUE: 0.0}), parent=parent, covariates=covariates, weight=weight,
+        value=NO_VALUE, kind="continuous", aggregation="sum", id=id, name=name, labels=labels,
         units=units, weight_units=weight_units, parent_polygons=parent_polygons,
         parent_id=parent_id, parent_layer=parent_layer, attrs=attrs, **treatments), record)

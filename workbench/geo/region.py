@@ -13,7 +13,7 @@ from workbench.geo.grids import CELLS
 from workbench.geo.polygons import bag_polygons
 from workbench.geo.treatments import Record, treatments_from
 
-_NONE = "no value"      # a column that stands where values are expected
+NO_VALUE = "no value"      # a column that stands where values are expected
 
 
 def polygon_places(
@@ -83,7 +83,7 @@ def polygon_places(
     areas = read_polygons(polygons, record, crs=polygon_crs, layer=layer, nodata=nodata,
                           columns=named_in(named), marks=treatments_from(treatments).marks)
     return without_values(lambda: bag_polygons(
-        areas.assign(**{_NONE: 0.0}), covariates, weight, _NONE, kind="continuous",
+        areas.assign(**{NO_VALUE: 0.0}), covariates, weight, NO_VALUE, kind="continuous",
         aggregation="sum", population=population, id=id, name=name, labels=labels,
         weight_units=weight_units, raster_crs=raster_crs, nodata=nodata, variable=variable,
         classes=classes, class_labels=class_labels, grid_of=grid_of, distance_to=distance_to,
