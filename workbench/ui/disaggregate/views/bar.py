@@ -24,6 +24,12 @@ STICKY = {"position": "sticky", "top": "0", "z-index": "20",
           "background": "var(--mui-palette-background-paper, var(--panel-background-color, white))",
           "border-bottom": "1px solid rgba(128, 128, 128, 0.35)"}
 WRAP = ":host {flex-wrap: wrap; gap: 2px 6px; align-items: center;}"
+# On a phone progress is a line along the bar's lower edge: with room of its own beside the words
+# it sends a button to another row while there is work, and all below jumps when the work ends.
+EDGE = """@media (max-width: 599.95px) {
+  :host {position: absolute !important; left: 0; bottom: 0; width: 100% !important;
+         margin: 0 !important;}
+  .linear-progress {width: 100% !important;}}"""
 _LEAST = 2.0        # seconds of work before its end is foretold
 
 
@@ -40,7 +46,7 @@ class Numbers(Readout):
             margin=(4, 8), on_click=lambda _: store.fit())
         self.facts = note()
         self.facts.styles = {"flex": "1 1 260px"}       # else on a phone one word wide
-        self.bar.param.update(width=110, margin=(18, 8, 0, 8))
+        self.bar.param.update(width=110, margin=(18, 8, 0, 8), stylesheets=[EDGE])
         self.doing.param.update(margin=(2, 5), align="center")
         self.cost.styles = {"max-width": "calc(100vw - 24px)"}
         self.top = pn.Row(self.fit, self.doing, self.bar, self.stop, margin=0,
