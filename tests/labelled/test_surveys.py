@@ -190,7 +190,7 @@ def test_many_areas_have_no_effects_in_folds_either(ds, monkeypatch):
     from workbench.labelled import candidates
 
     assert candidates.options_of_values(candidates.Converted(ds)) == {}
-    monkeypatch.setattr(candidates, "MOST_PERSISTENT", 29)
+    monkeypatch.setattr(candidates, "MOST_SURVEYED", 29)
     assert candidates.options_of_values(candidates.Converted(ds)) == {"overdispersion": "none"}
 
 

@@ -9,15 +9,17 @@ import torch
 import xarray as xr
 
 from workbench import schema
+from workbench.bagging.recurring import numbered_areas
 from workbench.gp.data.bags import Source
 from workbench.gp.fields.geometry import MOST_PAIRS
 from workbench.gp.inference.parts import ENTRIES, in_parts, seen_in_learning
 from workbench.gp.inference.trainers import closed_form
 from workbench.gp.kernels.bag_between import summable
-from workbench.gp.models.options import MOST_PERSISTENT
+from workbench.gp.models.options import MOST_PERSISTENT, MOST_SURVEYED
 from workbench.gp.models.vbagg.design import learns_on_clusters
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import MOST_FEATURES, VariationalState
+from workbench.gp.models.vbagg.summed_out import aside
 from workbench.labelled.candidates import inducing_of
 from workbench.labelled.recurring import areas_with_effects
 from workbench.labelled.source import to_source
@@ -49,7 +51,7 @@ def evaluation_cost(model, source: Source) -> tuple[float, VariationalState]:
     source : Source
         What it would be fitted to.
     """
-    state = VariationalState(model, source)
+    state = aside(VariationalState(model, source))
     if _closed(state):
         closed_form(state)
         started = time.perf_counter()
@@ -120,7 +122,8 @@ def auto_bytes(ds: xr.Dataset, summed: bool = False) -> float:
     trials, counted = "trials" in ds, schema.counts_add_up(ds)
     areas = areas_with_effects(ds)
     lasting = 0 if areas is None else len(areas[0])
-    lasting = lasting if lasting <= MOST_PERSISTENT else 0
+    most = MOST_PERSISTENT if numbered_areas(ds) is not None else MOST_SURVEYED
+    lasting = lasting if lasting <= most else 0
     return _bytes(individuals, columns + 2, 2 * inducing + lasting, len(sizes),
                   learnt if large else None, _pairs(clusters if large else sizes), 8,
                   counted and not trials, int((clusters if large else sizes).max()),

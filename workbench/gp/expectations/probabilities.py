@@ -30,8 +30,10 @@ def moment(view: ProjectedData, mean: Tensor, covariance: Tensor) -> OddsMoments
     scale = ratio.clamp_min(torch.finfo(s.dtype).tiny).sqrt()
     variance = quadratic(view, covariance, weight * scale, residual)
     linear = quadratic(view, covariance, weight * slope, residual)
-    odds = linear / (total * (1 - total) - variance).square()
-    return OddsMoments(total, variance, logistic_centre(total, odds), odds)
+    steepness = total * (1 - total) - variance
+    odds = linear / steepness.square()
+    return OddsMoments(total, variance, logistic_centre(total, odds), odds,
+                       _effect(view, weight * slope, steepness))
 
 
 def probit(view: ProjectedData, mean: Tensor, covariance: Tensor) -> ProbitMoments:
@@ -53,4 +55,36 @@ def probit(view: ProjectedData, mean: Tensor, covariance: Tensor) -> ProbitMomen
     relative = (0.5 * (middle.square()[view.operator.bags.membership] - a.square())).exp() / root
     change = quadratic(view, covariance, weight * relative, view.residual)
     variance = change / (1 - change)
-    return ProbitMoments(total, middle * (1 + variance).sqrt(), variance)
+    root = (1 + variance).sqrt()
+    return ProbitMoments(total, middle * root, variance, _effect(view, weight * relative, 1 / root))
+
+
+def _effect(view: ProjectedData, change: Tensor, steepness: Tensor) -> Tensor | None:
+    """Variance of an effect of the bag on ψ⁻¹(T), to first order: one of all its f moves T.
+
+    By the slope of E T in f over that in ψ⁻¹(T): of one individual it is the effect itself.
+    """
+    if view.effect_std is None:
+        return None
+    return (view.effect_std * view.sum(change) / steepness).square()
+
+
+def logit_shares(view: ProjectedData, mean: Tensor, covariance: Tensor) -> Tensor:
+    """∂ logit T / ∂f_i at q, as the variance of logit T has it (N,)."""
+    weight = view.operator.coefficients()
+    m, s = view.projection.marginals(mean, covariance)
+    _, slope, _ = logistic_moments(m, s)
+    found = moment(view, mean, covariance)
+    steepness = found.mean * (1 - found.mean) - found.variance
+    return weight * slope / steepness[view.operator.bags.membership]
+
+
+def probit_shares(view: ProjectedData, mean: Tensor, covariance: Tensor) -> Tensor:
+    """∂ Φ⁻¹(T) / ∂f_i at q, as the variance of Φ⁻¹(T) has it (N,)."""
+    weight = view.operator.coefficients()
+    m, s = view.projection.marginals(mean, covariance)
+    found, root = probit(view, mean, covariance), (1 + s).sqrt()
+    whole = (1 + found.probit_variance).sqrt()
+    middle = (found.probit_mean / whole)[view.operator.bags.membership]
+    relative = (0.5 * (middle.square() - (m / root).square())).exp() / root
+    return weight * relative * whole[view.operator.bags.membership]

@@ -113,9 +113,13 @@ def prediction_named(link: str) -> Moments:
 
 
 _SENSITIVITIES = {"identity": exponentials.weights, "exp": exponentials.shares,
-                  "square": squares.shares}
+                  "square": squares.shares, "logit": probabilities.logit_shares,
+                  "probit": probabilities.probit_shares}
 
 
 def sensitivity_named(link: str) -> Callable[[ProjectedData, Tensor, Tensor], Tensor]:
-    """∂ log η / ∂f_i at the posterior mean (N,) under a link; of η itself under the identity."""
+    """∂ log η / ∂f_i at the posterior mean (N,) under a link; of η itself under the identity.
+
+    Of probabilities it is that of their logits, or probits.
+    """
     return _SENSITIVITIES[choose("link", link, _SENSITIVITIES)]

@@ -15,6 +15,7 @@ from workbench.gp.data.trials import known_trials
 from workbench.gp.likelihoods.base import Likelihood, Units
 from workbench.gp.likelihoods.links import Link, link_named
 from workbench.gp.likelihoods.moments import OddsMoments
+from workbench.gp.likelihoods.odds_quadrature import binomial_normal, effect_posterior
 from workbench.gp.likelihoods.sharing import allocate
 from workbench.gp.numerics.shapes import PerBag
 from workbench.gp.predictive import Predictive
@@ -32,7 +33,8 @@ class Binomial(Likelihood):
 
     Areas vary more than binomial variables do, as people in one place have more in common than the
     map says: log odds get an effect of their area, a term of the field. (As the nugget of geo-
-    statistical models of prevalence, Diggle and Giorgi 2016.)
+    statistical models of prevalence, Diggle and Giorgi 2016.) Of areas with one bag it is integrated
+    out of p(y | T) while the rest is learnt (`odds_quadrature`).
 
     Parameters
     ----------
@@ -96,8 +98,17 @@ class Binomial(Likelihood):
     def expected_log_prob(self, y: PerBag, moments: OddsMoments) -> PerBag:
         """E_q log p(y | T) of each bag (B,)."""
         n = self.trials()
+        if moments.effect_variance is not None:
+            g, weights = moments.link_nodes()
+            return _log_choose(n, y) + binomial_normal(
+                y[:, None], n[:, None], g, moments.effect_variance[:, None], moments.link) @ weights
         g, weights = moments.logit_nodes()
         return _log_choose(n, y) + (y[:, None] * g - n[:, None] * softplus(g)) @ weights
+
+    def effect_given(self, y: PerBag, moments: OddsMoments) -> tuple[PerBag, PerBag, PerBag]:
+        """The bag's effect on ψ⁻¹(T) given y, at the mean of ψ⁻¹(T); see `effect_posterior`."""
+        return effect_posterior(y, self.trials(), moments.on_link[0], moments.effect_variance,
+                                moments.link)
 
     def total_variance(self, moments: OddsMoments) -> None:
         """None: logits are not compared with totals."""

@@ -151,13 +151,27 @@ class OddsMoments:
         E T and Var T.
     logit_mean, logit_variance : Tensor (B,)
         Of the Gaussian distribution of logit T.
+    effect_variance : Tensor (B,), optional
+        Prior variance of an effect of the bag on ψ⁻¹(T), to be integrated out; None without one.
     """
 
-    effect_variance = None
+    link = "logit"
 
-    def __init__(self, mean: PerBag, variance: PerBag, logit_mean: PerBag, logit_variance: PerBag):
-        self.mean, self.variance = mean, variance
+    def __init__(self, mean: PerBag, variance: PerBag, logit_mean: PerBag, logit_variance: PerBag,
+                 effect_variance: PerBag | None = None):
+        self.mean, self.variance, self.effect_variance = mean, variance, effect_variance
         self.logit_mean, self.logit_variance = logit_mean, logit_variance
+
+    @property
+    def on_link(self) -> tuple[PerBag, PerBag]:
+        """Mean and variance of ψ⁻¹(T), which an effect adds to."""
+        return self.logit_mean, self.logit_variance
+
+    def link_nodes(self) -> tuple[Float[Tensor, "B k"], Float[Tensor, " k"]]:
+        """Gauss-Hermite nodes of ψ⁻¹(T), where an effect makes the likelihood smooth."""
+        mean, variance = self.on_link
+        std = variance.clamp_min(1e-16).sqrt()
+        return mean[:, None] + std[:, None] * POINTS.to(mean), LOG_WEIGHTS.exp().to(mean)
 
     def logit_nodes(self) -> tuple[Float[Tensor, "B k"], Float[Tensor, " k"]]:
         """Gauss-Hermite nodes of logit T, and their weights."""
@@ -182,9 +196,14 @@ class ProbitMoments(OddsMoments):
         E T.
     probit_mean, probit_variance : Tensor (B,)
         Of the Gaussian distribution of Φ⁻¹(T).
+    effect_variance : Tensor (B,), optional
+        As of `OddsMoments`.
     """
 
-    def __init__(self, mean: PerBag, probit_mean: PerBag, probit_variance: PerBag):
+    link = "probit"
+
+    def __init__(self, mean: PerBag, probit_mean: PerBag, probit_variance: PerBag,
+                 effect_variance: PerBag | None = None):
         self.probit_mean, self.probit_variance = probit_mean, probit_variance
         points = torch.as_tensor(_ODDS_POINTS).to(mean)
         self._weights = torch.as_tensor(_ODDS_WEIGHTS / np.sqrt(2 * np.pi)).to(mean)
@@ -194,7 +213,12 @@ class ProbitMoments(OddsMoments):
         logit_mean = odds @ self._weights
         variance = (torch.special.ndtr(self._probits) - mean[:, None]).square() @ self._weights
         super().__init__(mean, variance, logit_mean,
-                         (odds - logit_mean[:, None]).square() @ self._weights)
+                         (odds - logit_mean[:, None]).square() @ self._weights, effect_variance)
+
+    @property
+    def on_link(self) -> tuple[PerBag, PerBag]:
+        """Mean and variance of Φ⁻¹(T)."""
+        return self.probit_mean, self.probit_variance
 
     def logit_nodes(self) -> tuple[Float[Tensor, "B k"], Float[Tensor, " k"]]:
         """Gauss-Hermite nodes of Φ⁻¹(T), as log-odds, and their weights."""

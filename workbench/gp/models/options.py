@@ -23,7 +23,9 @@ from workbench.gp.models.retired import refuse_retired
 
 NOISES = ("constant", "size", "weight", "known")
 OVERDISPERSIONS, LAYOUTS = ("auto", "none", "area"), ("additive", "joint")
-MOST_PERSISTENT = 500       # areas whose effects are looked for without being asked
+# Areas whose effects are looked for without being asked: in several periods, and of surveys, which
+# are integrated out while hyperparameters are learnt.
+MOST_PERSISTENT, MOST_SURVEYED = 500, 2_000
 
 
 def option(default, help: str, *, choices=None, bounds=None, unit: str = ""):
@@ -106,7 +108,7 @@ class VariationalOptions(AggregatedOptions):
     overdispersion: str = option(
         "auto", "area: an iid Gaussian effect of each area on the link scale, its std learnt (of "
         "positives out of trials its variance, persistent.variance); auto is area for Poisson "
-        f"counts and for positives in up to {MOST_PERSISTENT} areas, else none",
+        f"counts and for positives in up to {MOST_SURVEYED:,} areas, else none",
         choices=OVERDISPERSIONS)
     persistence: str = option(
         "auto", "of areas with values in several periods: area, an iid Gaussian effect that each "
@@ -180,7 +182,7 @@ class VariationalOptions(AggregatedOptions):
             and recurring <= MOST_PERSISTENT))
         if in_field:
             lasting = self.overdispersion == "area" or (
-                self.overdispersion == "auto" and areas <= MOST_PERSISTENT)
+                self.overdispersion == "auto" and areas <= MOST_SURVEYED)
         keeps = lasting if named is None or in_field and self.overdispersion != "auto" else (
             VARIANCE in named)
         return replace(self, overdispersion=area, nugget=nugget,

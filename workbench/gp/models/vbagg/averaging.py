@@ -33,6 +33,7 @@ from workbench.gp.models.vbagg.proposal import (
     spread_points,
 )
 from workbench.gp.models.vbagg.state import VariationalState
+from workbench.gp.models.vbagg.summed_out import aside, summed_out
 from workbench.gp.optimisation.training import History
 
 _NEGLIGIBLE = 1e-3      # weight below which settings together are left out
@@ -83,7 +84,7 @@ def average(fit: VariationalFit, progress: bool = False, callback=None) -> Varia
     # Of clusters as they were learnt on: there the best setting is the mode.
     state.learning = replace(learning, shift=None)
     try:
-        found, weights, tail = _draw(Explorer(state, step), most, enough,
+        found, weights, tail = _draw(Explorer(aside(state), step), most, enough,
                                      fit.model.options.seed)
     except stops():
         history.notes.append("averaging over hyperparameters was cancelled; the best setting alone")
@@ -164,10 +165,10 @@ def _member(fit: VariationalFit, setting: Setting) -> VariationalFit:
     """A fit at a setting, with the q that was found there; as the best, on corrected clusters."""
     state = VariationalState(fit.model, fit.state.given, fit.state.design)
     state.hyperparameters.fix(setting.hyperparameters)
-    state.field.set_q(*setting.q)
     corrected = fit.state.learnt()
-    if corrected:
-        state.recall_clusters(corrected)
-        with torch.no_grad():
+    with summed_out(state), torch.no_grad():
+        state.field.set_q(*setting.q)
+        if corrected:
+            state.recall_clusters(corrected)
             state.optimise_q(seen_in_learning(state))
     return VariationalFit(fit.model, state, History([setting.value], converged=True))

@@ -36,6 +36,7 @@ from workbench.gp.models.vbagg.effects import (
 )
 from workbench.gp.models.vbagg.known_totals import chosen, reached_by
 from workbench.gp.models.vbagg.state import MOST_FEATURES
+from workbench.gp.models.vbagg.summed_out import aside
 from workbench.gp.numerics.recent import LastResult
 from workbench.gp.predictive import GammaMultiplied, LogNormal, Normal, Predictive, join
 
@@ -59,7 +60,7 @@ class VariationalFit(ModelFit):
 
         Of the clusters that q was found on, where all individuals do not fit into memory.
         """
-        state = self.state
+        state = aside(self.state)
         with torch.no_grad():
             seen = state.trained_data
             if seen is None:

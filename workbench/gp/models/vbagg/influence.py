@@ -24,6 +24,7 @@ from torch import Tensor
 
 from workbench.gp.data.bags import Bags
 from workbench.gp.data.recurring import unknown
+from workbench.gp.models.vbagg.summed_out import aside
 
 _MOST = 0.95        # leverage under links other than the identity
 
@@ -54,7 +55,8 @@ def influence(fit, bags: Bags, rows: Tensor) -> tuple[Tensor, Tensor]:
         weights = fit.weights.to(parts[0][0])
         return tuple(sum(w * part[k] for w, part in zip(weights, parts, strict=True))
                      for k in (0, 1))
-    state, field = fit.state, fit.state.field
+    state = aside(fit.state)
+    field = state.field
     seen = state.trained_data
     with torch.no_grad():
         if seen is None:

@@ -19,9 +19,8 @@ from workbench.gp.fields.projected import ProjectedData, project_data
 from workbench.gp.inference.carrying import carried
 from workbench.gp.inference.objectives import elbo, expected_log_likelihood
 from workbench.gp.inference.parts import Parts, seen_in_learning
-from workbench.gp.inference.scattered import scatter
 from workbench.gp.inference.shards import Shard, shared_out
-from workbench.gp.inference.trainers import ascend, train
+from workbench.gp.inference.trainers import train
 from workbench.gp.kernels.grammar import JointTerm, Term
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import Likelihood, likelihood_for, noise_convention
@@ -32,8 +31,10 @@ from workbench.gp.models.options import VariationalOptions
 from workbench.gp.models.vbagg.correcting import correct
 from workbench.gp.models.vbagg.design import Design, design_of
 from workbench.gp.models.vbagg.doubts import LEFT, note_left
+from workbench.gp.models.vbagg.given import PROFILE, ROUGH, find_q
 from workbench.gp.models.vbagg.landmarks import learn_inducing_inputs
 from workbench.gp.models.vbagg.persistent import keeps_effects, with_kept_noise
+from workbench.gp.models.vbagg.summed_out import with_effects_summed_out
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.natural_gradient import Optimum, optimise, reachable
@@ -49,9 +50,6 @@ _FEW = 30
 # saw the fine truth they did by a log-sd of 0.18 to 0.31, in six cases (the oracle's log-sd in
 # data/results/cases.csv): P(std > 0.6) = 5 % has its mode, of the logarithm, at 0.2.
 USUAL_NUGGET = 0.6
-# Decrement of q in nats: at which searches of hyperparameters are short, and where an answer must
-# come at once.
-_PROFILE, _ROUGH = 1e-6, 1e-3
 
 
 class VariationalState(Recalled):
@@ -88,6 +86,7 @@ class VariationalState(Recalled):
         self.rough = False          # whether q and covariances come from clusters, for speed
         self.scales: Tensor | None = None      # of the terms when q was last optimised
         self.shard: Shard | None = None        # while processes share the bags
+        self.summed: Term | None = None        # while effects that areas keep are integrated out
         self.tempering = 1.0        # power of the likelihood while training is annealed
         self.steps_of_q = 200       # most of them at one setting of the hyperparameters
         self._hyperparameters(kind)
@@ -151,6 +150,8 @@ class VariationalState(Recalled):
     @property
     def area_std(self) -> Tensor | None:
         """Standard deviation of the area's iid effect, None without one."""
+        if self.summed is not None:
+            return self.summed.kernel.outputscale.sqrt()
         return None if self._area is None else self._area.natural.reshape(())
 
     def project(self, geometry: Geometry | None = None) -> ProjectedData:
@@ -225,24 +226,26 @@ class VariationalState(Recalled):
     def profile(self, pulse=None) -> Tensor:
         """Objective at the best q plus log prior, differentiable in the free hyperparameters."""
         seen = seen_in_learning(self)
-        self.optimise_q(seen, self.steps_of_q, _PROFILE, pulse)
+        self.optimise_q(seen, self.steps_of_q, PROFILE, pulse)
         value = self.objective(seen, self.field.q_mean, self.field.q_covariance, anew=True)
         prior = self.hyperparameters.log_prior()
         return value + (prior if self.shard is None else self.shard.once(prior))
 
+    @with_effects_summed_out
     def compute_posterior(self) -> History:
         """Bring q to its optimum on what is learnt on, and keep no view of all individuals."""
         started, self.rough = time.perf_counter(), True
         with torch.no_grad():
-            found = self.optimise_q(seen_in_learning(self), nats=_ROUGH)
+            found = self.optimise_q(seen_in_learning(self), nats=ROUGH)
         least = reachable(found.value, LEFT, self.x.dtype)
         return History([found.value], converged=found.decrement <= least,
                        elapsed=time.perf_counter() - started)
 
+    @with_effects_summed_out
     def train(self, progress: bool, callback) -> History:
         """Maximise the objective plus log prior, then find q on all individuals."""
         if not self.hyperparameters.free and not self.link.linear:
-            return self._find_q(progress, callback)
+            return find_q(self, progress, callback)
         if not self.hyperparameters.free:
             self.learning = self.geometry       # where q is exact, it is that of all individuals
         with shared_out(self) as told:
@@ -263,31 +266,9 @@ class VariationalState(Recalled):
             return history
         with torch.no_grad():
             seen = seen_in_learning(self, whole=True).detach()
-            found = self.optimise_q(seen, *((_FEW, _ROUGH) if clustered else ()))
+            found = self.optimise_q(seen, *((_FEW, ROUGH) if clustered else ()))
             self.trained_data = seen if isinstance(seen, ProjectedData) else self.project().detach()
         note_left(history, found, self.x.dtype)
-        return history
-
-    def _find_q(self, progress: bool, callback) -> History:
-        """Find q of all individuals, if they fit, at hyperparameters that are all given."""
-        with torch.no_grad():
-            near = self.project(self.learning).detach()
-            scatter(self, near)
-            if self.learning is not self.geometry:      # clusters bring it near
-                self.optimise_q(near, nats=_ROUGH)
-                if self.fits:
-                    self.learning, near = self.geometry, self.project().detach()
-
-        def evaluate(pulse) -> Tensor:
-            found = self.optimise_q(near, self.steps_of_q, _PROFILE, pulse)
-            return torch.tensor(found.value, dtype=torch.float64)
-
-        history = ascend(self, progress, callback, evaluate=evaluate)
-        if self.fits:       # as after learning, to the same digits
-            self.trained_data = near
-            note_left(history, self.optimise_q(near), self.x.dtype)
-        elif self.learning is not self.geometry:
-            correct(self, history)
         return history
 
     @property
