@@ -67,7 +67,7 @@ WHY = {
     "gp/likelihoods/effect_quadrature.py": (5, LOGS),
     "gp/likelihoods/links.py": (2, f"{ZERO}; a mean of f as near to a rate as there is"),
     "gp/likelihoods/moments.py": (4, LOGS),
-    "gp/likelihoods/odds_quadrature.py": (3, f"{LOGS}; a search between two bounds"),
+    "gp/likelihoods/odds_quadrature.py": (4, f"{LOGS}; a search between two bounds"),
     "gp/likelihoods/sharing.py": (1, LOGS),
     "gp/likelihoods/variance_functions.py": (1, "a proportion of a part of a trial is none"),
     "gp/models/baselines/scores.py": (1, "Stirling's formula is not used at zero and one"),

@@ -33,8 +33,8 @@ class Binomial(Likelihood):
 
     Areas vary more than binomial variables do, as people in one place have more in common than the
     map says: log odds get an effect of their area, a term of the field. (As the nugget of geo-
-    statistical models of prevalence, Diggle and Giorgi 2016.) Of areas with one bag it is integrated
-    out of p(y | T) while the rest is learnt (`odds_quadrature`).
+    statistical models of prevalence, Diggle and Giorgi 2016.) Of areas that have one bag it is
+    integrated out of p(y | T) while the rest is learnt (`odds_quadrature`).
 
     Parameters
     ----------
