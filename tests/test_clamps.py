@@ -61,6 +61,7 @@ WHY = {
     "gp/fields/residual.py": (8, "correlations estimated beyond -1 to 1, and " + ZERO),
     "gp/inference/coarse.py": (1, "clusters of an area are at most so many"),
     "gp/kernels/bag_gram.py": (1, ZERO),
+    "gp/kernels/persistent.py": (1, "a row that is there; what is of another's is zero"),
     "gp/likelihoods/binomial.py": (1, ENDS),
     "gp/likelihoods/continuous.py": (1, LOGS),
     "gp/likelihoods/counts.py": (1, LOGS),

@@ -31,6 +31,20 @@ def surveys_noise() -> pd.DataFrame:
         "weight of the flat map": ("flat", digits(2)), "RMSE": ("rmse", digits(3))}, "areas")
 
 
+@stored("survey-effects", "survey_effects.csv", command="python benchmarks/survey_effects.py")
+def survey_effects() -> pd.DataFrame:
+    """Time and coverage of fits to surveyed places, by what is done with their effects."""
+    raw = pd.read_csv(RESULTS / "survey_effects.csv")
+    table = raw.groupby(["places", "effects"], sort=False)[
+        ["processor", "effect_std", "known", "new"]].mean()
+    table.index = [f"{places:,}: effects {how}" if how != "none" else f"{places:,}: no effects"
+                   for places, how in table.index]
+    return pick(table, None, {
+        "processor, s": ("processor", digits(1)), "sd of effects": ("effect_std", digits(2)),
+        "95 % cover, surveyed places, %": ("known", percent),
+        "others, %": ("new", percent)}, "places")
+
+
 @stored("means", "means.csv", command="python benchmarks/means.py")
 def means() -> pd.DataFrame:
     """Auto on area means beside other nuggets and the other link, by dataset."""

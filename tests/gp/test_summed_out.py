@@ -9,24 +9,31 @@ from scipy import special, stats
 
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.models.vbagg import summed_out
-from workbench.gp.models.vbagg.model import VBAgg
+from workbench.gp.models.vbagg.model import Constant, VBAgg
 
 GIVEN = {"mean": -1.0, "matern32.variance": 1.2, "matern32.lengthscale": 3.0,
          "persistent.variance": 0.4}
 
 
-def survey(areas: int = 60, each: int = 1, seed: int = 0) -> Source:
-    """Positives out of trials on a smooth map, of areas of several individuals."""
+def survey(areas: int = 60, each: int = 1, seed: int = 0, covariate: float = 0.0) -> Source:
+    """Positives out of trials on a smooth map, of areas of several individuals.
+
+    These differ by a covariate on which log-odds have a slope, if it is not zero.
+    """
     rng = np.random.default_rng(seed)
     x = np.repeat(rng.uniform(0, 10, (areas, 2)), each, 0)
     x = x + rng.normal(0, 0.3, x.shape) * (each > 1)
     members, weight = np.repeat(np.arange(areas), each), rng.uniform(0.5, 2, areas * each)
     f = -1 + np.sin(x[:, 0]) + 0.8 * np.cos(0.7 * x[:, 1])
-    share = 1 / (1 + np.exp(-f - rng.normal(0, 0.6, areas)[members]))
+    z = rng.normal(size=len(x))
+    share = 1 / (1 + np.exp(-f - covariate * z - rng.normal(0, 0.6, areas)[members]))
     share = np.bincount(members, weight * share) / np.bincount(members, weight)
     trials = rng.integers(8, 60, areas)
+    columns = Columns(("x", "y"), (0, 1), ("km", "km"))
+    if covariate:
+        x, columns = np.column_stack([x, z]), Columns(("x", "y", "z"), (0, 1), ("km", "km", ""))
     bags = Bags(torch.as_tensor(x), torch.as_tensor(members), torch.as_tensor(weight), areas,
-                Columns(("x", "y"), (0, 1), ("km", "km")), names=tuple(map(str, range(areas))),
+                columns, names=tuple(map(str, range(areas))),
                 trials=torch.as_tensor(trials.astype(float)),
                 recurring=torch.as_tensor(rng.permutation(areas)[members]))
     return Source(bags, Targets(torch.as_tensor(rng.binomial(trials, share).astype(float))),
@@ -64,13 +71,10 @@ def test_the_map_and_known_areas_are_those_of_a_q_of_both(monkeypatch, link, eac
         assert 0.7 < ratio.min() and ratio.max() < 1.03
 
 
-@pytest.mark.parametrize("link", ["logit", "probit"])
-@pytest.mark.parametrize("each", [1, 5])
-def test_shares_of_known_areas_are_those_of_a_grid_of_effects_given_draws_of_f(link, each):
-    source = survey(each=each)
-    fit = VBAgg(link=link, inducing=60).condition(source, GIVEN)
+def on_grid(fit, source: Source, link: str, variance: float) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and sd of areas' shares given draws of f, effects by a grid."""
     psi = special.expit if link == "logit" else special.ndtr
-    bags, effect = source.bags, np.linspace(-5, 5, 121) * np.sqrt(GIVEN["persistent.variance"])
+    bags, effect = source.bags, np.linspace(-5, 5, 121) * np.sqrt(variance)
     f = fit.draw_latent(bags, 1_500, 1).numpy()
     mean, std = [], []
     for area in range(bags.count):
@@ -78,17 +82,45 @@ def test_shares_of_known_areas_are_those_of_a_grid_of_effects_given_draws_of_f(l
         weight = (bags.weight[inside] / bags.weight[inside].sum()).numpy()
         share = psi(f[:, inside, None] + effect).transpose(0, 2, 1) @ weight
         log = (stats.binom.logpmf(source.targets.value[area], bags.trials[area], share)
-               + stats.norm.logpdf(effect, 0, np.sqrt(GIVEN["persistent.variance"])))
+               + stats.norm.logpdf(effect, 0, np.sqrt(variance)))
         weights = special.softmax(log, axis=1) / len(f)
         mean.append((weights * share).sum())
         std.append(np.sqrt((weights * np.square(share - mean[-1])).sum()))
-    found = fit.over(bags, known_areas(source), area_effect=True)
+    return np.array(mean), np.array(std)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+@pytest.mark.parametrize("each", [1, 5])
+def test_shares_of_known_areas_are_those_of_a_grid_of_effects_given_draws_of_f(link, each):
+    source = survey(each=each)
+    fit = VBAgg(link=link, inducing=60).condition(source, GIVEN)
+    mean, std = on_grid(fit, source, link, GIVEN["persistent.variance"])
+    found = fit.over(source.bags, known_areas(source), area_effect=True)
     np.testing.assert_array_less(abs(found.mean.numpy() - mean) / std, 0.1)
     np.testing.assert_allclose(found.variance.sqrt(), std, rtol=0.12)
     if each == 1:
-        drawn = fit.draw_rates(bags, known_areas(source), 4000, 1).numpy()
+        drawn = fit.draw_rates(source.bags, known_areas(source), 4000, 1).numpy()
         np.testing.assert_array_less(abs(drawn.mean(0) - mean) / std, 0.12)
         np.testing.assert_allclose(drawn.std(0), std, rtol=0.08)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+def test_also_where_individuals_of_an_area_differ(monkeypatch, link):
+    """The effect's slope is that at its own mean: at zero, errors were of half an sd and more."""
+    source = survey(50, each=15, covariate=2.0 if link == "logit" else 1.0)
+    given = {"mean": -1.0, "linear.variance": 4.0, "persistent.variance": 1.0}
+    model = VBAgg(kernel="linear(z)", link=link)
+    fit = model.condition(source, given)
+    mean, std = on_grid(fit, source, link, 1.0)
+    off = {}
+    for name, rounds in (("found", summed_out._ROUNDS), ("at zero", 1)):
+        monkeypatch.setattr(summed_out, "_ROUNDS", rounds)
+        found = model.condition(source, given).over(
+            source.bags, known_areas(source), area_effect=True)
+        off[name] = (abs(found.mean.numpy() - mean) / std).max(), (
+            found.variance.sqrt().numpy() / std).mean()
+    assert off["found"][0] < 0.35 and 0.97 < off["found"][1] < 1.06
+    assert off["at zero"][0] > off["found"][0]
 
 
 def test_what_is_learnt_is_what_a_q_of_both_learns(monkeypatch):
@@ -141,3 +173,46 @@ def test_only_areas_that_are_seen_once_and_alone_are_integrated_out():
     both[:2] = both[0]                          # one area in two bags
     assert not once(replace(source.bags, recurring=both))
     assert model.condition(source, GIVEN).state.summed is None
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")     # of short fits
+@pytest.mark.parametrize("options", [
+    {"kernel": "rbf(x)+matern32(y)"}, {"average": 4}, {"inducing_inputs": "averages"},
+    {"layout": "joint", "kernel": "rbf(x)+matern32(y)"}, {"dtype": "float32"}])
+@pytest.mark.parametrize("learnt", ["learnt", "held"])
+def test_all_that_follows_a_fit_sees_f_and_effects(options, learnt):
+    """Nested models, other settings and averages start from a state that is whole again."""
+    given = {"inducing": 6, "max_steps": 3, "inducing_inputs": learnt, **options}
+    source = survey(40)
+    fit = VBAgg(**given).fit(source)
+    for state in [one.state for one in getattr(fit, "members", [fit])]:
+        assert state.summed is None and len(state.design.inducing) == len(state.field.inducing)
+        assert float(torch.linalg.eigvalsh(state.field.q_covariance).min()) > 0
+    near = fit.with_hyperparameters({"persistent.variance": 0.5})
+    found = near.over(source.bags, known_areas(source), area_effect=True)
+    assert torch.isfinite(found.mean).all() and np.isfinite(near.objective)
+
+
+def test_effects_without_bounds_and_next_to_none_are_finite():
+    source = survey(30)
+    y = torch.where(torch.arange(30) % 2 == 0, source.bags.trials, 0.0)
+    extreme = replace(source, targets=Targets(y))
+    for variance in (1e-12, 100.0, 1e3, 1e5):
+        for dtype in ("float64", "float32"):
+            fit = Constant(dtype=dtype).condition(
+                extreme, {"mean": 0.0, "constant.variance": 0.5, "persistent.variance": variance})
+            field = fit.state.field
+            assert torch.isfinite(field.q_mean).all()
+            assert float(torch.linalg.eigvalsh(field.q_covariance).min()) > 0
+            if variance < 1e3:          # beyond, shares are zero or one at any quadrature
+                share = fit.over(extreme.bags, known_areas(extreme), area_effect=True).mean
+                assert ((share >= 0) & (share <= 1)).all()
+
+
+def test_an_end_by_an_error_leaves_the_state_whole(monkeypatch):
+    state = VBAgg(inducing=6).condition(survey(20), GIVEN).state
+    field, seen = state.field, state.trained_data
+    with pytest.raises(ZeroDivisionError), summed_out.summed_out(state):
+        assert state.field is not field and state.area_std is not None
+        raise ZeroDivisionError
+    assert state.field is field and state.trained_data is seen and state.area_std is None

@@ -684,6 +684,25 @@ def test_threads_that_spin_on_busy_cores():
             f"{raw.loc[(2, spin), 'wall']:.0f}") in code
 
 
+def test_effects_of_surveyed_places():
+    raw = pd.read_csv(RESULTS / "survey_effects.csv")
+    assert raw.groupby(["places", "effects"]).size().eq(3).all()
+    mean = raw.groupby(["places", "effects"])[["processor", "known", "new"]].mean()
+    out = mean.xs("integrated out", level="effects")
+    assert out[["known", "new"]].stack().between(0.92, 0.97).all()
+    none = mean.loc[(2_000, "none")]
+    assert none[["known", "new"]].between(0.2, 0.3).all()
+    said = " ".join((ROOT / "docs" / "results" / "cost.md").read_text(encoding="utf-8").split())
+    assert "2,000 places cover a quarter of their probabilities" in said
+    variables = mean.loc[(500, "variables of q"), "processor"]
+    assert 5.5 < variables / out.loc[500, "processor"] < 6.5
+    changes = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
+    for text in (said, changes):
+        assert "a sixth of the time" in text
+    assert "of 2,000 places cover 95 % instead of 25 %" in changes
+    assert round(100 * out.loc[2_000, "known"]) == 95 and round(100 * none["known"]) == 25
+
+
 def test_counts_over_time():
     raw = pd.read_csv(RESULTS / "over_time.csv")
     assert raw.groupby(["case", "model"]).size().eq(5).all()

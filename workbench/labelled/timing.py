@@ -9,7 +9,6 @@ import torch
 import xarray as xr
 
 from workbench import schema
-from workbench.bagging.recurring import numbered_areas
 from workbench.gp.data.bags import Source
 from workbench.gp.fields.geometry import MOST_PAIRS
 from workbench.gp.inference.parts import ENTRIES, in_parts, seen_in_learning
@@ -51,7 +50,8 @@ def evaluation_cost(model, source: Source) -> tuple[float, VariationalState]:
     source : Source
         What it would be fitted to.
     """
-    state = aside(VariationalState(model, source))
+    state = VariationalState(model, source)
+    learnt = aside(state)
     if _closed(state):
         closed_form(state)
         started = time.perf_counter()
@@ -59,11 +59,11 @@ def evaluation_cost(model, source: Source) -> tuple[float, VariationalState]:
         if value.requires_grad:
             value.backward()
         return time.perf_counter() - started, state
-    seen = seen_in_learning(state).detach()
-    mean, covariance = (part.requires_grad_() for part in state.narrow())
-    state.objective(seen, mean, covariance).backward()      # what is loaded once is not counted
+    seen = seen_in_learning(learnt).detach()
+    mean, covariance = (part.requires_grad_() for part in learnt.narrow())
+    learnt.objective(seen, mean, covariance).backward()     # what is loaded once is not counted
     started = time.perf_counter()
-    state.objective(seen, mean, covariance).backward()
+    learnt.objective(seen, mean, covariance).backward()
     return time.perf_counter() - started, state
 
 
@@ -122,7 +122,8 @@ def auto_bytes(ds: xr.Dataset, summed: bool = False) -> float:
     trials, counted = "trials" in ds, schema.counts_add_up(ds)
     areas = areas_with_effects(ds)
     lasting = 0 if areas is None else len(areas[0])
-    most = MOST_PERSISTENT if numbered_areas(ds) is not None else MOST_SURVEYED
+    apart = trials and lasting == len(sizes)
+    most = MOST_SURVEYED if apart else MOST_PERSISTENT
     lasting = lasting if lasting <= most else 0
     return _bytes(individuals, columns + 2, 2 * inducing + lasting, len(sizes),
                   learnt if large else None, _pairs(clusters if large else sizes), 8,

@@ -171,7 +171,7 @@ def test_what_suits_counts_is_not_kept_for_other_values_nor_the_other_way():
     assert (state.link, state.likelihood) == ("logit", "binomial")
     assert state.inapplicable("nugget") == labels.NO_NUGGET
     assert not state.inapplicable("overdispersion") and not state.inapplicable("area_effect")
-    assert "overdispersion" not in state.spec().options     # by default, of up to 500 areas
+    assert "overdispersion" not in state.spec().options     # by default, of up to 2,000 areas
     state.overdispersion = "none"
     assert state.spec().options["overdispersion"] == "none" and state.inapplicable("area_effect")
     state.dataset = "korea"

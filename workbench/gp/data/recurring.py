@@ -47,6 +47,12 @@ def common_areas(bags: Bags) -> Tensor | None:
     return torch.where(least == most, least, alone)
 
 
+def alone(bags: Bags) -> bool:
+    """Whether every bag is a known area of its own, and all that is seen of it."""
+    areas = common_areas(bags)
+    return areas is not None and bool((areas >= 0).all()) and len(areas.unique()) == bags.count
+
+
 def without_kept(bags: Bags) -> Bags:
     """The same bags, whose totals have no white noise of individuals of known areas left.
 

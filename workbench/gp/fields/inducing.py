@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from workbench.gp.kernels.bag_between import Sums, bag_between, each
 from workbench.gp.kernels.grammar import JointTerm, Term
 from workbench.gp.kernels.operators import AggregationOperator, weighted_rows
+from workbench.gp.kernels.persistent import PersistentTerm
 from workbench.gp.numerics.linalg import cholesky, left
 from workbench.gp.numerics.shapes import (
     Features,
@@ -48,16 +49,20 @@ class Projection:
         Prior variance that the features do not explain, k(x, x) - φ(x)ᵀφ(x) >= 0.
     offset : Tensor (N,)
         Prior mean of f.
+    areas : (int, Tensor (N,)), optional
+        Where features of what areas keep begin, the last of all, and which of these is not zero.
     """
 
     features: Features
     residual: PerIndividual
     offset: PerIndividual
+    areas: tuple[int, Tensor] | None = None
     _last: dict = field(default_factory=dict, repr=False, compare=False)
 
     def detach(self) -> Projection:
         """The same numbers without gradients."""
-        return Projection(self.features.detach(), self.residual.detach(), self.offset.detach())
+        return Projection(self.features.detach(), self.residual.detach(), self.offset.detach(),
+                          self.areas)
 
     def marginals(self, mean: InducingMean, covariance: InducingCovariance):
         """Mean and variance (N,) of f at each input when v ~ N(mean, covariance)."""
@@ -66,12 +71,19 @@ class Projection:
     def _explained(self, covariance: InducingCovariance) -> PerIndividual:
         """φᵀ C φ of each input, kept for the last C: a search for the best mean asks it of one."""
         if covariance.requires_grad or self.features.requires_grad:
-            return ((self.features @ covariance) * self.features).sum(1)
+            return self._form(covariance)
         kept = self._last.get("explained")      # one entry, for threads share a view
         if kept is None or kept[0] is not covariance or kept[1] != covariance._version:
-            value = ((self.features @ covariance) * self.features).sum(1)
+            value = self._form(covariance)
             self._last["explained"] = kept = (covariance, covariance._version, value)
         return kept[2]
+
+    def _form(self, covariance: InducingCovariance) -> PerIndividual:
+        if self.areas is None:
+            return ((self.features @ covariance) * self.features).sum(1)
+        start, area = self.areas
+        own = self.features.gather(1, start + area[:, None])[:, 0]
+        return _with_one_more(self.features[:, :start], own, start + area, covariance)
 
 
 @dataclass(frozen=True)
@@ -151,7 +163,10 @@ class InducingField(nn.Module):
             part = torch.linalg.solve_triangular(root, with_x, upper=False).mT
             features.append(part)
             residual = residual + left(term.diagonal(x), part.square().sum(1))
-        return Projection(torch.cat(features, 1), residual, self.mean.expand(len(x)))
+        last, areas = self.terms[-1], None
+        if isinstance(last, PersistentTerm):
+            areas = self.blocks()[last.name][0], last.loads(x, self.inducing[-1])[0]
+        return Projection(torch.cat(features, 1), residual, self.mean.expand(len(x)), areas)
 
     def aggregated(self, x: Inputs, operator: AggregationOperator) -> Aggregated:
         """The same of A f at standardised inputs, of which no table of all individuals is made.
@@ -200,8 +215,18 @@ class InducingField(nn.Module):
                 if not term.finite_rank]
 
     def marginals(self, x: Inputs) -> tuple[PerIndividual, PerIndividual]:
-        """Mean and variance of f at standardised inputs under q."""
-        return self.project(x).marginals(self.q_mean, self.q_covariance)
+        """Mean and variance of f at standardised inputs under q.
+
+        Of what areas keep no table of features is made: with thousands of them it would be large.
+        """
+        last, start = self.terms[-1], self.blocks()[self.terms[-1].name][0]
+        if not isinstance(last, PersistentTerm) or start == 0:
+            return self.project(x).marginals(self.q_mean, self.q_covariance)
+        seen = self.part(list(range(len(self.terms) - 1))).project(x)
+        row, own = last.loads(x, self.inducing[-1])
+        mean = seen.offset + seen.features @ self.q_mean[:start] + own * self.q_mean[start + row]
+        return mean, seen.residual + left(last.diagonal(x), own.square()) + _with_one_more(
+            seen.features, own, start + row, self.q_covariance)
 
     def aggregate(self, x: Inputs, operator: AggregationOperator) -> tuple[Tensor, Tensor]:
         """Mean and variance of A f under q: aggregate first, then project.
@@ -216,6 +241,14 @@ class InducingField(nn.Module):
     def set_q(self, mean: InducingMean, covariance: InducingCovariance) -> None:
         """Replace q."""
         self.q_mean, self.q_covariance = mean.detach(), covariance.detach()
+
+
+def _with_one_more(features: Features, own: PerIndividual, row: Tensor,
+                   covariance: InducingCovariance) -> PerIndividual:
+    """φᵀ C φ where beside the first features one more, in a row of its own, is not zero."""
+    first = slice(0, features.shape[1])
+    common = features @ covariance[first, first] + 2 * own[:, None] * covariance[row, first]
+    return (common * features).sum(1) + own.square() * covariance.diagonal()[row]
 
 
 def _root(term: Term, averaging: AggregationOperator | None, z: Inputs) -> Tensor:

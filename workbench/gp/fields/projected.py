@@ -132,12 +132,13 @@ def with_effects(seen: ProjectedData, mean: Tensor, covariance: Tensor,
     nugget = seen.nugget_variance
     kept = nugget if seen.concentration is None else averaged(nugget, seen.concentration)
     residual = seen.residual.with_white(kept)
-    features = seen.projection.features
+    features, areas = seen.projection.features, seen.projection.areas
     if seen.effect_std is not None:
+        areas = None
         features = torch.cat([features, seen.effect_std.expand(len(features), 1)], 1)
         mean = torch.cat([mean, mean.new_zeros(1)])
         covariance = torch.block_diag(covariance, covariance.new_ones(1, 1))
     hidden = nugget - kept if seen.kept is None else seen.own_nugget - kept
-    projection = Projection(features, residual.diagonal + hidden, seen.projection.offset)
+    projection = Projection(features, residual.diagonal + hidden, seen.projection.offset, areas)
     zero = torch.zeros_like(nugget)
     return ProjectedData(projection, seen.operator, residual, zero, None), mean, covariance

@@ -68,6 +68,26 @@ class PersistentTerm(Term):
         found = self.concentration[torch.where(known, number, 0)]
         return torch.where(known, found, 0.0) * self.nugget.natural.reshape(()).square()
 
+    def loads(self, x: Inputs, z: Inputs) -> tuple[Tensor, PerIndividual]:
+        """Whitened features at inputs, of which at most one is not zero: which, and its value.
+
+        Parameters
+        ----------
+        x : Tensor (N, D)
+            Inputs.
+        z : Tensor (A, D)
+            Those of the areas that are known, as of `areas_as_inputs`: in the order of numbers.
+
+        Returns
+        -------
+        Tensor (N,) of int64, Tensor (N,)
+            Rows of z, and values, which are zero of individuals in other areas.
+        """
+        known, number = self.numbers(z), self.numbers(x)
+        row = torch.searchsorted(known, number).clamp_max(len(known) - 1)
+        value = self._variance(x).sqrt()
+        return row, torch.where(known[row] == number, value, torch.zeros_like(value))
+
     def numbers(self, x: Inputs) -> Tensor:
         """Numbers of areas among inputs (...,)."""
         # Those of clusters are means of equal ones, which rounding may leave a little away.

@@ -105,10 +105,14 @@ class Binomial(Likelihood):
         g, weights = moments.logit_nodes()
         return _log_choose(n, y) + (y[:, None] * g - n[:, None] * softplus(g)) @ weights
 
-    def effect_given(self, y: PerBag, moments: OddsMoments) -> tuple[PerBag, PerBag, PerBag]:
-        """The bag's effect on ψ⁻¹(T) given y, at the mean of ψ⁻¹(T); see `effect_posterior`."""
-        return effect_posterior(y, self.trials(), moments.on_link[0], moments.effect_variance,
-                                moments.link)
+    def effect_given(self, y: PerBag, moments: OddsMoments, within: PerBag
+                     ) -> tuple[PerBag, PerBag, PerBag]:
+        """The bag's effect on ψ⁻¹(T) given y, at the mean of ψ⁻¹(T); see `effect_posterior`.
+
+        ``within`` is what of the effect is in that mean.
+        """
+        return effect_posterior(y, self.trials(), moments.on_link[0] - within,
+                                moments.effect_variance, moments.link)
 
     def total_variance(self, moments: OddsMoments) -> None:
         """None: logits are not compared with totals."""

@@ -23,14 +23,14 @@ from torch.nn.functional import softplus
 
 from workbench.gp.numerics.special import logistic_centre, logistic_moments
 
-LEAST_VARIANCE = 1e-10
+_LEAST_VARIANCE = 1e-10     # and what rounding leaves of it, of lower precision
 _NODES, _REACH = 24, 2.8
 _X = torch.linspace(-_REACH, _REACH, _NODES, dtype=torch.float64)
 # Of nodes: 1, sinh x and its square, by which Gaussians are written, and logarithms of weights.
 _BASIS = torch.stack([torch.ones(_NODES).double(), _X.sinh(), _X.sinh().square(),
                       _X.cosh().log() + float(np.log(2 * _REACH / (_NODES - 1)))])
 # Within which factor of its own a scale is sought by which moments match, and in how many halvings.
-_WITHIN, _HALVED = 2.0, 16
+_WITHIN, _HALVED = 2.0, 10
 _HERMITE = np.polynomial.hermite_e.hermegauss(40)
 _HERMITE = _HERMITE[0], _HERMITE[1] / np.sqrt(2 * np.pi)
 _NEAR = 0.01        # scales of the integrand by which the middle of nodes may be off its mode
@@ -49,7 +49,7 @@ def binomial_normal(y: Tensor, n: Tensor, centre: Tensor, variance: Tensor, link
     """
     shape = torch.broadcast_shapes(y.shape, n.shape, centre.shape, variance.shape)
     return _Integrated.apply(y, n, centre.expand(shape),
-                             variance.clamp_min(LEAST_VARIANCE).expand(shape), link)
+                             floored_variance(variance).expand(shape), link)
 
 
 @torch.no_grad()
@@ -62,14 +62,14 @@ def effect_posterior(y: Tensor, n: Tensor, centre: Tensor, variance: Tensor, lin
     location, scale : Tensor
         Mean and standard deviation of a Gaussian for a by which ψ(g + a) has the mean and the
         variance that it has a posteriori: of few trials the posterior is skewed, and a Gaussian
-        with the moments of a itself is too wide where probabilities are small.
+        with the moments of a itself is too wide where probabilities are small. These it has where
+        no such Gaussian is found, of effects as wide as no survey has them.
     gain : Tensor
         By how much a is smaller where g is larger, -∂E a / ∂g: one less its variance's share of
         the prior's.
     """
-    y, n, centre, variance = torch.broadcast_tensors(
-        y, n, centre, variance.clamp_min(LEAST_VARIANCE))
-    z, inside = _nodes(y, n, centre, variance, link)
+    y, n, centre, variance = torch.broadcast_tensors(y, n, centre, floored_variance(variance))
+    z, off, inside = _nodes(y, n, centre, variance, link)
     shares, psi = torch.softmax(inside, -1), (
         torch.sigmoid if link == "logit" else torch.special.ndtr)
 
@@ -77,7 +77,7 @@ def effect_posterior(y: Tensor, n: Tensor, centre: Tensor, variance: Tensor, lin
         mean = (weights * of).sum(-1)
         return mean, (weights * (of - mean[..., None]).square()).sum(-1)
 
-    (mean, spread), wanted = moments(z, shares), moments(psi(z), shares)
+    (mean, spread), wanted = moments(off, shares), moments(psi(z), shares)
     own, eps = spread.sqrt(), torch.finfo(mean.dtype).eps
     # Of probabilities as good as zero or one there is nothing to match.
     told = (wanted[0] > eps) & (wanted[0] < 1 - eps)
@@ -87,9 +87,16 @@ def effect_posterior(y: Tensor, n: Tensor, centre: Tensor, variance: Tensor, lin
         scale = (low * high).sqrt()
         wide = _with_mean(probability, scale, link)[1] > wanted[1]
         low, high = torch.where(wide, low, scale), torch.where(wide, scale, high)
-    scale = torch.where(told, (low * high).sqrt(), own)
-    location = torch.where(told, _with_mean(probability, scale, link)[0], mean)
-    return location - centre, scale, 1 - spread / variance
+    scale = (low * high).sqrt()
+    location = _with_mean(probability, scale, link)[0] - centre
+    told &= torch.isfinite(location) & torch.isfinite(scale)    # not of effects of sd 20 and more
+    gain = (1 - spread / variance).clamp(0, 1)      # as of any log-concave likelihood
+    return torch.where(told, location, mean), torch.where(told, scale, own), gain
+
+
+def floored_variance(variance: Tensor) -> Tensor:
+    """An effect's variance, not below what its precision can tell from none."""
+    return variance.clamp_min(max(_LEAST_VARIANCE, 8 * torch.finfo(variance.dtype).eps))
 
 
 def _with_mean(probability: Tensor, scale: Tensor, link: str) -> tuple[Tensor, Tensor]:
@@ -123,18 +130,19 @@ class _Integrated(torch.autograd.Function):
 def _integrals(y: Tensor, n: Tensor, centre: Tensor, variance: Tensor, link: str
                ) -> tuple[Tensor, Tensor, Tensor]:
     """Logarithm of the integral, and first and second moment of a under the integrand."""
-    z, inside = _nodes(y, n, centre, variance, link)
+    _, away, inside = _nodes(y, n, centre, variance, link)
     value = torch.logsumexp(inside, -1)
-    shares, away = (inside - value[..., None]).exp(), z - centre[..., None]
+    shares = (inside - value[..., None]).exp()
     return value, (shares * away).sum(-1), (shares * away.square()).sum(-1)
 
 
 def _nodes(y: Tensor, n: Tensor, centre: Tensor, variance: Tensor, link: str
-           ) -> tuple[Tensor, Tensor]:
-    """Nodes z (..., k), and logarithms of the terms whose sum is the integral."""
+           ) -> tuple[Tensor, Tensor, Tensor]:
+    """Nodes z and z - centre (..., k), and logarithms of the terms whose sum is the integral."""
     mode, precision = _mode(y, n, centre, variance, link)
     scale, away, basis = precision.rsqrt(), mode - centre, _BASIS.to(mode)
-    z = mode[..., None] + scale[..., None] * basis[1]
+    nodes = scale[..., None] * basis[1]
+    z, off = mode[..., None] + nodes, away[..., None] + nodes
     ones, half = torch.ones_like(mode), -0.5 / variance
     # -(away + scale X)² / 2v, and what else is linear in z or common to all nodes.
     own = y if link == "logit" else torch.zeros_like(mode)
@@ -142,10 +150,10 @@ def _nodes(y: Tensor, n: Tensor, centre: Tensor, variance: Tensor, link: str
         half * away.square() + own * mode + scale.log() + 0.5 * (-half / np.pi).log(),
         scale * (2 * half * away + own), half * scale.square(), ones], -1)
     if link == "logit":
-        return z, torch.addcmul(coefficients @ basis, n[..., None], softplus(z), value=-1)
+        return z, off, torch.addcmul(coefficients @ basis, n[..., None], softplus(z), value=-1)
     log_psi = torch.special.log_ndtr
     inside = coefficients @ basis + y[..., None] * log_psi(z)
-    return z, inside + (n - y)[..., None] * log_psi(-z)
+    return z, off, inside + (n - y)[..., None] * log_psi(-z)
 
 
 def _mode(y: Tensor, n: Tensor, centre: Tensor, variance: Tensor, link: str

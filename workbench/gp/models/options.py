@@ -147,7 +147,8 @@ class VariationalOptions(AggregatedOptions):
                              "overdispersion='none', or likelihood='poisson' with 'area'")
 
     def resolved(self, likelihood: type[Likelihood], given: Mapping | None = None,
-                 recurring: int = 0, areas: int = 0) -> VariationalOptions:
+                 recurring: int = 0, areas: int = 0, apart: bool = False
+                 ) -> VariationalOptions:
         """These options with ``auto`` of overdispersion and nugget as the likelihood has them.
 
         Counts vary more between areas and individuals than Poisson variables do, as long as nobody
@@ -165,6 +166,8 @@ class VariationalOptions(AggregatedOptions):
             Number of the source's areas, if they have values in several periods.
         areas : int
             Number of known areas whose effect is a term of the field in one period, too.
+        apart : bool
+            Whether these effects can be integrated out one by one, so that many are no burden.
         """
         named = None if given is None else {**self.hyperparameters, **given}
 
@@ -182,7 +185,8 @@ class VariationalOptions(AggregatedOptions):
             and recurring <= MOST_PERSISTENT))
         if in_field:
             lasting = self.overdispersion == "area" or (
-                self.overdispersion == "auto" and areas <= MOST_SURVEYED)
+                self.overdispersion == "auto"
+                and areas <= (MOST_SURVEYED if apart else MOST_PERSISTENT))
         keeps = lasting if named is None or in_field and self.overdispersion != "auto" else (
             VARIANCE in named)
         return replace(self, overdispersion=area, nugget=nugget,

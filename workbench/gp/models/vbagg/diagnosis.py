@@ -12,7 +12,7 @@ from workbench.gp.data.recurring import recurring_areas
 from workbench.gp.inference.shards import alone
 from workbench.gp.kernels.persistent import PERSISTENT, VARIANCE
 from workbench.gp.models.base import Model
-from workbench.gp.models.options import MOST_PERSISTENT, MOST_SURVEYED
+from workbench.gp.models.options import MOST_PERSISTENT
 from workbench.gp.models.vbagg.persistent import map_field
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.numerics.recent import ResultCache
@@ -82,7 +82,7 @@ def _note_persistence(fit) -> None:
     recurring = recurring_areas(state.given.bags)
     once = not recurring and state.likelihood.effect_in_field(state.given)
     alone = recurring_areas(state.given.bags, once=True) if once else 0
-    if alone > MOST_SURVEYED and asked.overdispersion == "auto":
+    if alone and asked.overdispersion == "auto":
         fit.history.notes.append(
             f"{alone:,} areas have no effect of their own, as that takes long: intervals may be "
             "too narrow where areas differ by more than their trials say; overdispersion='area' "

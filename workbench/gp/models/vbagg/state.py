@@ -34,7 +34,7 @@ from workbench.gp.models.vbagg.doubts import LEFT, note_left
 from workbench.gp.models.vbagg.given import PROFILE, ROUGH, find_q
 from workbench.gp.models.vbagg.landmarks import learn_inducing_inputs
 from workbench.gp.models.vbagg.persistent import keeps_effects, with_kept_noise
-from workbench.gp.models.vbagg.summed_out import with_effects_summed_out
+from workbench.gp.models.vbagg.summed_out import apart, with_effects_summed_out
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.natural_gradient import Optimum, optimise, reachable
@@ -65,7 +65,8 @@ class VariationalState(Recalled):
         kind = likelihood_for(model.options.likelihood, source)
         once = kind.effect_in_field(source)
         options: VariationalOptions = model.options.resolved(
-            kind, given, recurring_areas(source.bags), recurring_areas(source.bags, once) * once)
+            kind, given, recurring_areas(source.bags), recurring_areas(source.bags, once) * once,
+            once and apart(kind, model.options, source))
         self.link, self.given = kind.link(options.link, source), source
         kind.check(options, source)
         self.rescaled = kind.rescales(source)

@@ -3,13 +3,14 @@
 Of positives out of trials in one period each area has one bag. As a term of the field its effect U
 is one more inducing variable, and with a thousand areas q has a thousand rows more, at the third
 power of which an evaluation takes time. Given f, though, U of an area is a number of its bag alone:
-the likelihood integrates it out by quadrature, as that of counts does, and q is of f. The objective
-is no lower than that of a q of both. In the end q is of both again, for maps and predictions:
+the likelihood integrates it out by quadrature, as that of counts does, and q is of f. In the end q
+is of both again, for maps and predictions. Near the mean u of U
 
-    a = s U of a bag with E a | g = location - gain (g - E g) and variance ``spread``, g = ψ⁻¹(T),
+    ψ⁻¹(T) = g + s (U - u),   E[U | g] = u - gain (g - E g) / s,   Var[U | g] = spread / s²,
 
-so that f + U has the mean and variance of g + a; s is the slope of g in a shift of f. Location and
-spread are those by which the probability ψ(g + a) has its posterior mean and variance.
+where g is ψ⁻¹(T) with u added to f, and s its slope in a shift of f; u is found in a few rounds,
+for where individuals of an area differ, s changes with u. Mean and spread of U are those by which
+the probability has its posterior mean and variance.
 """
 
 from __future__ import annotations
@@ -17,28 +18,46 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 
 import torch
 from torch import Tensor
 
-from workbench.gp.data.bags import Bags
-from workbench.gp.data.recurring import common_areas
+from workbench.gp.data.bags import Bags, Source
+from workbench.gp.data.recurring import alone, common_areas
 from workbench.gp.expectations import bound_named, sensitivity_named
-from workbench.gp.likelihoods.odds_quadrature import LEAST_VARIANCE
+from workbench.gp.fields.projected import ProjectedData
+from workbench.gp.likelihoods import Likelihood
+from workbench.gp.likelihoods.odds_quadrature import floored_variance
+from workbench.gp.models.options import VariationalOptions
 from workbench.gp.models.vbagg.persistent import keeps_effects, map_field
 
 _LEFT = 0.05    # of an effect's variance given g, that stays its own whatever q leaves out of g
+_ROUNDS, _AT_REST = 20, 1e-3    # in which u is found, and its last change in prior sds
+
+
+def apart(likelihood: type[Likelihood], options: VariationalOptions, source: Source) -> bool:
+    """Whether effects of areas can be integrated out one by one.
+
+    Parameters
+    ----------
+    likelihood : type
+        Of the source.
+    options : VariationalOptions
+        Of the model.
+    source : Source
+        Every bag of which has to be all that is seen of an area.
+    """
+    if not hasattr(likelihood, "effect_given") or source.trust != 1 or not alone(source.bags):
+        return False
+    link = likelihood.link(options.link, source).name
+    return bound_named(options.bound, link) is bound_named("default", link)
 
 
 def seen_once(state) -> bool:
-    """Whether every bag is all that is seen of an area, whose effect can be integrated out."""
-    if not keeps_effects(state) or not hasattr(state.likelihood, "effect_given"):
-        return False
-    areas = common_areas(state.bags)
-    return (areas is not None and bool((areas >= 0).all())
-            and len(areas.unique()) == state.bags.count and state.source.trust == 1
-            and state.bound is bound_named("default", state.link.name))
+    """Whether areas keep effects that can be integrated out."""
+    return keeps_effects(state) and apart(type(state.likelihood), state.options, state.given)
 
 
 @contextmanager
@@ -54,16 +73,21 @@ def summed_out(state) -> Iterator[None]:
     if state.summed is not None or not seen_once(state):
         yield
         return
-    whole = state.field
+    whole, before, q = state.field, state.trained_data, None
     state.field, state.summed, state.scales = map_field(state), whole.terms[-1], None
+    state.trained_data = None
     try:
         yield
-        whole.inducing[:-1] = state.field.inducing
-        whole.set_q(*_with_effects(state))
+        q, learnt = _with_effects(state), state.field.inducing
+        if any(new is not old for new, old in zip(learnt, whole.inducing, strict=False)):
+            whole.inducing = [*learnt, whole.inducing[-1]]
+            state.design = replace(state.design, inducing=list(whole.inducing))
+        whole.set_q(*q)
     finally:
+        projected = state.trained_data is not None
         state.field, state.summed, state.scales = whole, None, None
-        if state.trained_data is not None:
-            state.trained_data = state.project().detach() if state.fits else None
+        state.trained_data = before if q is None else (
+            state.project().detach() if projected and state.fits else None)
 
 
 def with_effects_summed_out(method: Callable) -> Callable:
@@ -90,40 +114,61 @@ def aside(state):
     return out
 
 
+@torch.no_grad()
 def _with_effects(state) -> tuple[Tensor, Tensor]:
     """Mean and covariance of q of f and the effects, by the present q of f."""
     field, bags = state.field, state.bags
-    with torch.no_grad():
-        near = state.rough or not state.fits
-        seen = state.project(state.learning if near else state.geometry).detach()
-        mean, covariance = field.q_mean, field.q_covariance
-        moments = state.bound.moments(seen, mean, covariance)
-        share = sensitivity_named(state.link.name)(seen, mean, covariance)
-        rows = seen.weighted_features(share)
-        location, scale, gain = state.likelihood.effect_given(state.source.targets.value, moments)
-        variance, spread = moments.on_link[1], scale.square()
-        unit = moments.effect_variance.clamp_min(LEAST_VARIANCE).sqrt()     # of U, in a
-        with_rows = rows @ covariance
-        explained = (with_rows * rows).sum(1)
-        # What the features leave of g is known to the effect, too: f + U has the variance of g + a
-        # if cov(a, g) is that of all of g, as far as the effect's own variance allows.
-        tiny = torch.finfo(gain.dtype).tiny
-        reach = torch.minimum(variance / explained.clamp_min(tiny), (
-            ((1 - _LEFT) * spread + gain.square() * variance)
-            / (gain.square() * explained).clamp_min(tiny)).sqrt())
-        pull = gain * reach / unit
-        own = (spread + gain.square() * variance) / unit.square() - pull.square() * explained
-        place = _places(bags)
-        between = field.q_mean.new_zeros(bags.count, len(mean))
-        between[place] = -pull[:, None] * with_rows
-        loads = torch.zeros_like(between)
-        loads[place] = pull[:, None] * rows
-        effects = loads @ covariance @ loads.mT
-        effects[place, place] += own
-        location = torch.zeros_like(own).index_copy(0, place, location / unit)
-        return (torch.cat([mean, location]),
-                torch.cat([torch.cat([covariance, between.mT], 1),
-                           torch.cat([between, effects], 1)]))
+    mean, covariance, std = field.q_mean, field.q_covariance, state.area_std
+    near = state.rough or not state.fits
+    seen = state.trained_data or state.project(
+        state.learning if near else state.geometry).detach()
+    tiny, u = torch.finfo(mean.dtype).tiny, mean.new_zeros(bags.count)
+
+    def given(u: Tensor) -> tuple:
+        view = _moved(seen, u)
+        moments = state.bound.moments(view, mean, covariance)
+        slope = (moments.effect_variance.sqrt() / std).clamp_min(tiny)
+        return view, moments, slope, *state.likelihood.effect_given(
+            state.source.targets.value, moments, slope * u)
+
+    movable = torch.ones_like(u, dtype=torch.bool)
+    for _ in range(_ROUNDS):
+        _, moments, slope, location, *_ = given(u)
+        # A share that is one but for rounding has no slope: effects are looked at from zero there.
+        movable &= torch.isfinite(location) & torch.isfinite(moments.on_link[1])
+        last, u = u, torch.where(movable, location / slope, 0.0)
+        if float((u - last).abs().max()) < _AT_REST * std:
+            break
+    view, moments, slope, location, scale, gain = given(u)
+    share = sensitivity_named(state.link.name)(view, mean, covariance)
+    rows = view.weighted_features(share)
+    variance, spread = moments.on_link[1], scale.square()
+    unit = floored_variance(moments.effect_variance).sqrt()         # of s U
+    with_rows = rows @ covariance
+    explained = (with_rows * rows).sum(1)
+    # What the features leave of g is known to the effect, too: f + U has the variance of g + s U if
+    # cov(U, g) is that of all of g, as far as the effect's own variance allows.
+    reach = torch.minimum(variance / explained.clamp_min(tiny), (
+        ((1 - _LEFT) * spread + gain.square() * variance)
+        / (gain.square() * explained).clamp_min(tiny)).sqrt())
+    pull = gain * reach / unit
+    own = (spread + gain.square() * variance) / unit.square() - pull.square() * explained
+    place = _places(bags)
+    loads, known = torch.zeros_like(rows), torch.zeros_like(u)
+    loads[place], known[place] = -pull[:, None] * rows, location / unit
+    between = loads @ covariance
+    effects = between @ loads.mT
+    effects[place, place] += own
+    return (torch.cat([mean, known]),
+            torch.cat([torch.cat([covariance, between.mT], 1),
+                       torch.cat([between, effects], 1)]))
+
+
+def _moved(seen: ProjectedData, u: Tensor) -> ProjectedData:
+    """Individuals with a number of their bag added to f."""
+    projection = seen.projection
+    return replace(seen, projection=replace(
+        projection, offset=projection.offset + u[seen.operator.bags.membership]))
 
 
 def _places(bags: Bags) -> Tensor:
