@@ -1,8 +1,8 @@
 """Plots of the notebooks in JupyterLab, in a browser that reaches no other machine.
 
 To open JupyterLab, start a kernel and import takes longer than to draw. So the first cells of all
-notebooks that import hvplot, which loads scripts itself, are run one after the other in one of
-them, those of all others in a second; each is told of by its own test.
+notebooks are run one after the other in one of them, and each is told of by its own test; those
+that import hvplot, which loads scripts itself, come last.
 """
 
 import os
@@ -113,22 +113,20 @@ def blocked(browser):
 
 
 @pytest.fixture(scope="module")
-def drawn_together(request, lab, blocked):
-    """Cells of the notebooks that import hvplot, or of the others, up to their first plots.
+def drawn_together(lab, blocked):
+    """Cells of all notebooks up to their first plots.
 
     By notebook the numbers of its cells, those of them that draw, and what all cells have put out.
     """
     (url, folder), page, cells, where = lab, blocked, [], {}
-    for path in NOTEBOOKS:
-        if with_hvplot(path) != request.param:
-            continue
+    for path in sorted(NOTEBOOKS, key=with_hvplot):
         own, begin = up_to_a_plot(path), len(cells)
         plots = [begin + len(own) - 1]
         if ".hvplot" in path.read_text(encoding="utf-8") and ".hvplot" not in own[-1]:
             own, plots = [*own, HVPLOT], [*plots, begin + len(own)]
         cells += own
         where[path] = range(begin, len(cells)), plots
-    name = f"{request.param}.ipynb"
+    name = "all.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell(one, metadata=GO_ON) for one in cells],
                                 metadata=KERNEL), folder / "notebooks" / name)
     page.goto(f"{url}/lab/tree/notebooks/{name}?reset", timeout=120_000)
@@ -142,17 +140,11 @@ def drawn_together(request, lab, blocked):
         page.wait_for_timeout(200)
     page.evaluate("() => jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(DONE, timeout=300_000)
-    yield where, page.evaluate(OUTPUTS)
-    page.evaluate("""async () => {         // saved, else leaving asks; its kernel makes room
-        const {context, sessionContext} = jupyterapp.shell.currentWidget
-        await context.save()
-        await sessionContext.shutdown()}""")
+    return where, page.evaluate(OUTPUTS)
 
 
 @pytest.mark.ui
-@pytest.mark.parametrize("drawn_together, path", [(with_hvplot(path), path) for path in NOTEBOOKS],
-                         indirect=["drawn_together"], scope="module",
-                         ids=[path.stem for path in NOTEBOOKS])
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_notebook_draws_without_network(drawn_together, blocked, path):
     """Its own cells up to its first plot, and one by hvplot if it has some further down."""
     where, outputs = drawn_together
