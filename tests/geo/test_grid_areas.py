@@ -254,6 +254,7 @@ def test_only_columns_of_the_raster_are_taken_for_means_which_is_said(tmp_path):
     own = wb.bag_polygons(tmp_path / "coarse.nc", heights(), value="tas", join="cell",
                           totals=table.assign(tas=2.5))
     assert own["value"].attrs["aggregation"] == "mean" and (own["value"] == 2.5).all()
+    assert "tas is called as a variable of coarse.nc, whose" in own.attrs["treatments"]
 
 
 def test_values_in_thirds_whose_origin_is_lost_are_said_to_look_like_means():

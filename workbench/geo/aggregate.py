@@ -9,7 +9,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.checks import DataWarning, InputError, require, warn
-from workbench.geo.maps import listed_periods, periods_of
+from workbench.geo.maps import listed_periods, map_periods
 from workbench.geo.overlay import shares_in, zones_of
 from workbench.schema.exceedance import Thresholds, exceedance_map, levels_of
 
@@ -102,7 +102,7 @@ class Zones:
     def __init__(self, ds: xr.Dataset, polygons: object, id: str | None = None,
                  crs: str | None = None, layer: str | None = None, *,
                  aggregation: str | None = None, units: str | None = None):
-        periods = periods_of(ds)
+        periods = map_periods(ds)
         if len(periods) > 1:
             raise InputError("polygons are added up at one period, and this map has "
                              f"{len(periods)} ({listed_periods(periods)}); take one with "

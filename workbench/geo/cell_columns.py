@@ -52,11 +52,11 @@ def meant(given: Mapping[str, object]) -> tuple[str, str, str | None, Record]:
     aggregation, kind = given["aggregation"], given["kind"]
     errors, trials, value = given["standard_error"], given["trials"], given["value"]
     if (aggregation, errors, trials) == (None, None, None) and kind != "count":
-        raster = _raster_of(value, given["polygons"], given["totals"])
-        if raster is not None:
+        found = _raster_of(value, given["polygons"], given["totals"])
+        if found is not None:
             aggregation = "mean"
-            record.note(f"{value} has the values of the cells of {raster}: each is taken for the "
-                        f"mean over its cell, unless {option('aggregation', 'sum')} is given")
+            record.note(f"{value} {found}: each is taken for the mean over its cell, unless "
+                        f"{option('aggregation', 'sum')} is given")
     aggregation, kind = schema.meant(aggregation, kind, errors, trials)
     units = given["value_units"]
     if units is None and trials is None:
@@ -69,15 +69,17 @@ def meant(given: Mapping[str, object]) -> tuple[str, str, str | None, Record]:
 
 
 def _raster_of(value: object, polygons: object, totals: object) -> str | None:
-    """The raster whose values a column holds; None where they are others."""
+    """What a column has to do with a raster, in words; None where its values are others."""
     for table in (totals, None if is_grid(polygons) else polygons):
         made = getattr(table, "attrs", {}).get(MADE, {})
         if isinstance(value, str) and value in made:
-            return made[value]
+            return f"has the values of the cells of {made[value]}"
     # Of a table beside a raster only what is called as a variable of it is that variable.
     if not is_grid(polygons) or totals is not None and value not in _variables(polygons):
         return None
-    return Path(polygons).name if isinstance(polygons, str | Path) else called(polygons)
+    raster = Path(polygons).name if isinstance(polygons, str | Path) else called(polygons)
+    return (f"has the values of the cells of {raster}" if totals is None
+            else f"is called as a variable of {raster}, whose cells are the areas")
 
 
 def _units_of(value: object, polygons: object, totals: object) -> str | None:

@@ -18,7 +18,7 @@ def way_of(name: str) -> str:
     return "sum" if total else "average"
 
 
-def periods_of(ds: xr.Dataset) -> list[str]:
+def map_periods(ds: xr.Dataset) -> list[str]:
     """The periods of a dataset or map over time, as text, or the one it was taken at; else none."""
     if "individual_period" not in ds.coords:
         labels = ds.coords.get("period")
@@ -36,7 +36,7 @@ def listed_periods(periods: list[str]) -> str:
 
 def one_period(ds: xr.Dataset) -> None:
     """Refuse a dataset over time where pixels of one period are wanted."""
-    periods = periods_of(ds)
+    periods = map_periods(ds)
     if len(periods) > 1:
         raise InputError(f"this map has {len(periods)} periods, {periods[0]} to {periods[-1]}, and "
                          "a raster one: write it as .nc, and take a period with "

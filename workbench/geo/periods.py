@@ -18,7 +18,7 @@ from workbench.checks import DataWarning, choose, option, require, without_warni
 from workbench.geo.areas import usable_values
 from workbench.geo.attributes import hint_of
 from workbench.geo.joining import TABLE, made_one, table_name, table_with_ids
-from workbench.geo.maps import periods_of
+from workbench.geo.maps import map_periods
 from workbench.geo.period_numbers import TIME, as_text, on_a_line
 from workbench.geo.period_weights import changes, mean_weight, weighed, weights_by_period
 from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
@@ -244,7 +244,7 @@ def at_period(ds: xr.Dataset, period: object) -> xr.Dataset:
     InputError
         If there is no such period.
     """
-    periods = periods_of(ds)
+    periods = map_periods(ds)
     require(bool(periods), "the dataset is not over time, so that there is no period to choose: "
             f"use it as it is, without {option('period', as_text(period))}")
     wanted = choose("period", as_text(period), periods)

@@ -10,7 +10,7 @@ import xarray as xr
 from workbench import geo
 from workbench.checks import NotExact, option, require
 from workbench.checks.figures import figure
-from workbench.geo.maps import listed_periods, periods_of
+from workbench.geo.maps import listed_periods, map_periods
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.problems import model_of, problem_of
 from workbench.pipeline.spec import AggregateSpec, Spec
@@ -62,7 +62,7 @@ def aggregated(spec: AggregateSpec, progress: bool = False, callback=None, worke
 
 def _at(ds: xr.Dataset, spec: AggregateSpec) -> xr.Dataset:
     """A map or its data at the period that is asked for; of one that has none all of it."""
-    periods = periods_of(ds)
+    periods = map_periods(ds)
     require(bool(periods) or spec.period is None, f"{spec.map} has no periods; leave "
             f"{option('period', spec.period)} out")
     require(len(periods) < 2 or spec.period is not None, "polygons are added up at one period, and "
@@ -114,7 +114,7 @@ def _again(spec: AggregateSpec, maps: xr.Dataset, where: dict, progress: bool, c
             "it was made, so that its model cannot be fitted again: run its Spec anew, with "
             "--draws 500")
     # A map of one period is of the data of all.
-    taken = periods_of(maps)
+    taken = map_periods(maps)
     one = replace(spec, period=taken[0]) if len(taken) == 1 else spec
     ds = _at(problem.ds, one)
     where |= {"area_effect": inner.area_effect, "samples": spec.samples, "seed": spec.seed}

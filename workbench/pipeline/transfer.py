@@ -17,7 +17,7 @@ from workbench.checks import (
     warn,
 )
 from workbench.geo.in_period import in_period
-from workbench.geo.maps import periods_of
+from workbench.geo.maps import map_periods
 from workbench.geo.period_numbers import TIME
 from workbench.geo.periods import at_period
 from workbench.labelled.places import Extent, same_crs
@@ -124,7 +124,7 @@ def region(spec: Spec | PredictSpec, ds: xr.Dataset) -> xr.Dataset:
 def _at_a_period(other: xr.Dataset, ds: xr.Dataset, period: str | None, where: str) -> xr.Dataset:
     """Places of a region at the period that is asked for, where a model learnt over time."""
     if period is not None:
-        if periods_of(other) and TIME in other[schema.COVARIATE].values:
+        if map_periods(other) and TIME in other[schema.COVARIATE].values:
             return at_period(other, period)
         with options_named(prefix="at_"):
             return in_period(other, period, ds)
