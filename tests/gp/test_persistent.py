@@ -357,3 +357,59 @@ def test_surveyed_areas_have_effects_unless_many_or_told_not_to(monkeypatch):
     assert any(note.startswith("12 areas have no effect of their own") for note in
                many.history.notes)
     assert "persistent.variance" in learnt(source, overdispersion="area").hyperparameters
+
+
+@pytest.mark.parametrize("options", [{"link": "exp"}, {"link": "square"}])
+def test_sums_over_the_features_of_areas_leave_out_what_is_zero(monkeypatch, options):
+    """Values, gradients and marginals are those of a whole table, and it is that of the kernel."""
+    source = panel("count", "sum", equal=False)
+    bags = replace(source.bags, recurring=torch.where(
+        source.bags.recurring == 3, -1, source.bags.recurring))
+    source = replace(source, bags=bags)
+    model = VBAgg(persistence="area", nugget="learn", inducing=6, **options)
+
+    def profile() -> tuple[VariationalState, list[float]]:
+        state = VariationalState(model, source)
+        value = state.profile()
+        value.backward()
+        return state, [float(value), *state.hyperparameters.gradient().tolist()]
+
+    state, found = profile()
+    field, x = state.field, state.x
+    term, z, (start, stop) = field.terms[-1], field.inducing[-1], field.blocks()["persistent"]
+    assert len(z) == AREAS - 1 and len(set(term.kept(term.numbers(z)).tolist())) == AREAS - 1
+    seen = field.project(x)
+    root = torch.linalg.cholesky(term(z, z))
+    wanted = torch.linalg.solve_triangular(root, term(z, x), upper=False)
+    torch.testing.assert_close(seen.features[:, start:stop], wanted.mT)
+
+    def whole(self, covariance):
+        return ((self.features @ covariance) * self.features).sum(1)
+
+    mean, variance = field.marginals(x)
+    torch.testing.assert_close(mean, seen.offset + seen.features @ field.q_mean)
+    torch.testing.assert_close(variance, seen.residual + whole(seen, field.q_covariance))
+    monkeypatch.setattr("workbench.gp.fields.inducing.Projection._form", whole)
+    np.testing.assert_allclose(profile()[1], found, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")     # of short fits
+def test_no_area_need_be_known():
+    """What was learnt over periods goes with data of one, and of surveys with unknown places."""
+    source = panel("count", "sum")
+    learnt = VBAgg(inducing=5, max_steps=2, average=0).fit(source)
+    values = {name: one["value"] for name, one in learnt.hyperparameters.items()}
+    assert "persistent.variance" in values
+    year = source.bags.run(slice(0, AREAS), slice(0, AREAS * EACH))
+    year = Source(year, Targets(source.targets.value[:AREAS]), "sum", "count")
+    surveyed = survey()
+    unknown_places = replace(surveyed, bags=unknown(surveyed.bags))
+    nowhere = replace(surveyed, bags=replace(surveyed.bags, recurring=None))
+    for data, given in ((year, values), (unknown_places, SURVEYED), (nowhere, SURVEYED)):
+        model = VBAgg(inducing=5) if data is year else Constant()
+        fit = model.condition(data, given)
+        for area_effect in (False, True):
+            known = torch.arange(data.bags.count)
+            found = fit.over(data.bags, known, area_effect=area_effect)
+            assert torch.isfinite(found.mean).all() and (found.variance > 0).all()
+    assert np.isfinite(VBAgg(inducing=5, max_steps=2).fit(unknown_places).objective)

@@ -154,18 +154,24 @@ class InducingField(nn.Module):
 
     def project(self, x: Inputs) -> Projection:
         """Features and residual variance at standardised inputs."""
-        features, residual = [], torch.zeros(len(x)).to(x)
+        features, residual, areas = [], torch.zeros(len(x)).to(x), None
         for term, z, averaging in zip(self.terms, self.inducing, self.averaging, strict=True):
             if z is None:
                 features.append(term.basis(x))
+                continue
+            if isinstance(term, PersistentTerm):        # the last, if there is one
+                row, own = term.loads(x, z)
+                table = own.new_zeros(len(x), len(z))
+                if len(z):
+                    areas = sum(one.shape[1] for one in features), row
+                    table = table.scatter(1, row[:, None], own[:, None])
+                features.append(table)
+                residual = residual + left(term.diagonal(x), own.square())
                 continue
             root, with_x = _root(term, averaging, z), _covariances(term, averaging, z, x)
             part = torch.linalg.solve_triangular(root, with_x, upper=False).mT
             features.append(part)
             residual = residual + left(term.diagonal(x), part.square().sum(1))
-        last, areas = self.terms[-1], None
-        if isinstance(last, PersistentTerm):
-            areas = self.blocks()[last.name][0], last.loads(x, self.inducing[-1])[0]
         return Projection(torch.cat(features, 1), residual, self.mean.expand(len(x)), areas)
 
     def aggregated(self, x: Inputs, operator: AggregationOperator) -> Aggregated:
@@ -220,7 +226,7 @@ class InducingField(nn.Module):
         Of what areas keep no table of features is made: with thousands of them it would be large.
         """
         last, start = self.terms[-1], self.blocks()[self.terms[-1].name][0]
-        if not isinstance(last, PersistentTerm) or start == 0:
+        if not isinstance(last, PersistentTerm) or start == 0 or not len(self.inducing[-1]):
             return self.project(x).marginals(self.q_mean, self.q_covariance)
         seen = self.part(list(range(len(self.terms) - 1))).project(x)
         row, own = last.loads(x, self.inducing[-1])

@@ -84,6 +84,8 @@ class PersistentTerm(Term):
             Rows of z, and values, which are zero of individuals in other areas.
         """
         known, number = self.numbers(z), self.numbers(x)
+        if not len(known):
+            return torch.zeros_like(number), self._variance(x) * 0
         row = torch.searchsorted(known, number).clamp_max(len(known) - 1)
         value = self._variance(x).sqrt()
         return row, torch.where(known[row] == number, value, torch.zeros_like(value))

@@ -108,7 +108,8 @@ class VariationalOptions(AggregatedOptions):
     overdispersion: str = option(
         "auto", "area: an iid Gaussian effect of each area on the link scale, its std learnt (of "
         "positives out of trials its variance, persistent.variance); auto is area for Poisson "
-        f"counts and for positives in up to {MOST_SURVEYED:,} areas, else none",
+        f"counts and for positives in up to {MOST_SURVEYED:,} areas, each in one bag (else "
+        f"{MOST_PERSISTENT}), else none",
         choices=OVERDISPERSIONS)
     persistence: str = option(
         "auto", "of areas with values in several periods: area, an iid Gaussian effect that each "

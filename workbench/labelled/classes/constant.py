@@ -51,7 +51,7 @@ class Constant(LabelledModel):
     overdispersion : {"auto", "none", "area"}, default "auto"
         area: an iid Gaussian effect of each area on the link scale, its std learnt (of positives
         out of trials its variance, persistent.variance); auto is area for Poisson counts and for
-        positives in up to 2,000 areas, else none.
+        positives in up to 2,000 areas, each in one bag (else 500), else none.
     persistence : {"auto", "none", "area"}, default "auto"
         Of areas with values in several periods: area, an iid Gaussian effect that each keeps in all
         of them, its variance learnt; auto is area for up to 500 areas, unless overdispersion is
