@@ -1,5 +1,7 @@
 """Surveys as datasets: positives out of trials, from the file to scores on held-out bags."""
 
+import warnings
+
 import geopandas
 import numpy as np
 import pytest
@@ -192,6 +194,35 @@ def test_many_areas_have_no_effects_in_folds_either(ds, monkeypatch):
     assert candidates.options_of_values(candidates.Converted(ds)) == {}
     monkeypatch.setattr(candidates, "MOST_SURVEYED", 29)
     assert candidates.options_of_values(candidates.Converted(ds)) == {"overdispersion": "none"}
+
+
+@pytest.fixture
+def two(monkeypatch):
+    """The two cheapest candidates alone: a flat map, and slopes."""
+    from workbench.labelled import candidates
+
+    few = [one for one in candidates.CANDIDATES if one.name in ("flat", "slopes")]
+    monkeypatch.setattr(candidates, "CANDIDATES", tuple(few))
+
+
+@pytest.mark.parametrize("make", [lambda: wb.VBAgg(kernel="linear(log_rate)"),
+                                  lambda: wb.Auto(effort="quick", workers=1)])
+def test_it_is_warned_where_so_many_places_vary_without_effects(make, two, monkeypatch):
+    from workbench.gp.models import options
+    from workbench.labelled import candidates, caveats
+
+    def fitted(std):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            make().fit(overdispersed(0, std)[0])
+        return [str(one.message) for one in told if "people tested" in str(one.message)]
+
+    for module in (options, candidates, caveats):
+        monkeypatch.setattr(module, "MOST_SURVEYED", 59)
+    (said,) = fitted(0.5)
+    assert "times as much" in said and "60 places" in said and "overdispersion" in said
+    if isinstance(make(), wb.VBAgg):
+        assert fitted(0.0) == []
 
 
 @pytest.mark.slow

@@ -14,18 +14,21 @@ from workbench.checks import (
     DataWarning,
     ExtrapolationWarning,
     FewAreasWarning,
+    FitWarning,
     TotalsWarning,
     option,
     warn,
 )
 from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.persistent import VARIANCE
+from workbench.gp.models.options import MOST_SURVEYED
 from workbench.labelled.fit import Fit
 from workbench.labelled.places import Extent
 from workbench.labelled.source import Converted
 
 _ALL = 0.995            # share that is said to be everywhere
 _MUCH = 0.5             # share of the individuals beyond the areas' range that is worth a warning
+_VARY = 1.5             # times the variance of positives that binomial variables have
 _FAR = 2.0              # times the sum of the data that fitted totals may add up to
 #: How the note begins that says of a fit that its totals are far from the data's.
 FAR_OFF = "the fitted totals add up to"
@@ -177,7 +180,42 @@ def warn_of_fit(fit: Fit, data: Converted) -> None:
         warn_of_one_area(fit)
     elif not warn_of_extrapolation(fit):
         warn_of_few_areas(fit)
+    warn_of_values(fit, data)
+
+
+def warn_of_values(fit: Fit, data: Converted) -> None:
+    """What totals, or numbers of positives, say against a fit; arguments as of `warn_of_fit`."""
     warn_of_totals(fit, data)
+    warn_of_shares(fit, data)
+
+
+def warn_of_shares(fit: Fit, data: Converted) -> None:
+    """Warn where so many places were surveyed that they got no effects, but vary as if they had.
+
+    Parameters
+    ----------
+    fit : Fit
+        The fit.
+    data : Converted
+        What it was fitted to.
+    """
+    ds = data.ds
+    parts = fit.candidates.values() if hasattr(fit, "candidates") else [fit]
+    if (fit.cancelled or "trials" not in ds or ds.sizes["bag"] <= MOST_SURVEYED
+            or any(VARIANCE in one.hyperparameters for one in parts)):
+        return
+    share, tested = fit.inner.over(data.cast(fit.inner.state.options)), ds["trials"].values
+    mean, variance = (one.detach().cpu().numpy() for one in (share.mean, share.variance))
+    allowed = tested * mean * (1 - mean) + tested**2 * variance
+    known = tested > 0
+    ratio = float(np.mean(np.square(ds["value"].values - tested * mean)[known] / allowed[known]))
+    if ratio > _VARY:
+        fit.inner.history.notes.append(
+            f"positives vary {ratio:.1f} times as much as the map and the numbers of people tested "
+            f"allow: {known.sum():,} places have no effects of their own, which takes gigabytes "
+            f"with so many, and 95 % intervals are too narrow. Use "
+            f"{option('overdispersion', 'area')}, or fewer, larger areas (--level, wb.merge)")
+        warn(fit.inner.history.notes[-1], FitWarning)
 
 
 def warn_of_distance(learnt: Mapping[str, xr.Dataset]) -> None:

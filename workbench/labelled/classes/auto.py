@@ -26,7 +26,7 @@ from workbench.labelled.candidates import (
     options_for,
     options_of_values,
 )
-from workbench.labelled.caveats import warn_of_extrapolation, warn_of_one_area, warn_of_totals
+from workbench.labelled.caveats import warn_of_extrapolation, warn_of_one_area, warn_of_values
 from workbench.labelled.classes.base import LabelledModel
 from workbench.labelled.classes.vbagg import VBAgg
 from workbench.labelled.fit import Fit
@@ -293,5 +293,5 @@ class Auto(LabelledModel):
         elif weighing.simple_wins or weighing.untested and not cancelled:
             warn(weighing.verdict, SimpleMapWarning)
         warn_of_extrapolation(fit)
-        warn_of_totals(fit, data)
+        warn_of_values(fit, data)
         return fit
