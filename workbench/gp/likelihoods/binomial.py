@@ -15,7 +15,11 @@ from workbench.gp.data.trials import known_trials
 from workbench.gp.likelihoods.base import Likelihood, Units
 from workbench.gp.likelihoods.links import Link, link_named
 from workbench.gp.likelihoods.moments import OddsMoments
-from workbench.gp.likelihoods.odds_quadrature import binomial_normal, effect_posterior
+from workbench.gp.likelihoods.odds_quadrature import (
+    binomial_normal,
+    effect_mean,
+    effect_posterior,
+)
 from workbench.gp.likelihoods.sharing import allocate
 from workbench.gp.numerics.shapes import PerBag
 from workbench.gp.predictive import Predictive
@@ -104,6 +108,11 @@ class Binomial(Likelihood):
                 y[:, None], n[:, None], g, moments.effect_variance[:, None], moments.link) @ weights
         g, weights = moments.logit_nodes()
         return _log_choose(n, y) + (y[:, None] * g - n[:, None] * softplus(g)) @ weights
+
+    def effect_mean(self, y: PerBag, moments: OddsMoments, within: PerBag) -> PerBag:
+        """Mean (B,) of the bag's effect on ψ⁻¹(T) given y; arguments as of `effect_given`."""
+        return effect_mean(y, self.trials(), moments.on_link[0] - within, moments.effect_variance,
+                           moments.link)
 
     def effect_given(self, y: PerBag, moments: OddsMoments, within: PerBag
                      ) -> tuple[PerBag, PerBag, PerBag]:

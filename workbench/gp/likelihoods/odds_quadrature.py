@@ -53,6 +53,13 @@ def binomial_normal(y: Tensor, n: Tensor, centre: Tensor, variance: Tensor, link
 
 
 @torch.no_grad()
+def effect_mean(y: Tensor, n: Tensor, centre: Tensor, variance: Tensor, link: str) -> Tensor:
+    """E a given y positives out of n, elementwise; arguments as of `binomial_normal`."""
+    return _integrals(*torch.broadcast_tensors(
+        y, n, centre, floored_variance(variance)), link)[1]
+
+
+@torch.no_grad()
 def effect_posterior(y: Tensor, n: Tensor, centre: Tensor, variance: Tensor, link: str
                      ) -> tuple[Tensor, Tensor, Tensor]:
     """What a is given y positives out of n, elementwise; arguments as of `binomial_normal`.

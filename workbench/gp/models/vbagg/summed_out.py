@@ -124,22 +124,22 @@ def _with_effects(state) -> tuple[Tensor, Tensor]:
         state.learning if near else state.geometry).detach()
     tiny, u = torch.finfo(mean.dtype).tiny, mean.new_zeros(bags.count)
 
-    def given(u: Tensor) -> tuple:
+    def at(u: Tensor) -> tuple:
         view = _moved(seen, u)
         moments = state.bound.moments(view, mean, covariance)
-        slope = (moments.effect_variance.sqrt() / std).clamp_min(tiny)
-        return view, moments, slope, *state.likelihood.effect_given(
-            state.source.targets.value, moments, slope * u)
+        return view, moments, (moments.effect_variance.sqrt() / std).clamp_min(tiny)
 
-    movable = torch.ones_like(u, dtype=torch.bool)
+    y, movable = state.source.targets.value, torch.ones_like(u, dtype=torch.bool)
     for _ in range(_ROUNDS):
-        _, moments, slope, location, *_ = given(u)
+        _, moments, slope = at(u)
+        found = state.likelihood.effect_mean(y, moments, slope * u)
         # A share that is one but for rounding has no slope: effects are looked at from zero there.
-        movable &= torch.isfinite(location) & torch.isfinite(moments.on_link[1])
-        last, u = u, torch.where(movable, location / slope, 0.0)
+        movable &= torch.isfinite(found) & torch.isfinite(moments.on_link[1])
+        last, u = u, torch.where(movable, found / slope, 0.0)
         if float((u - last).abs().max()) < _AT_REST * std:
             break
-    view, moments, slope, location, scale, gain = given(u)
+    view, moments, slope = at(u)
+    location, scale, gain = state.likelihood.effect_given(y, moments, slope * u)
     share = sensitivity_named(state.link.name)(view, mean, covariance)
     rows = view.weighted_features(share)
     variance, spread = moments.on_link[1], scale.square()
