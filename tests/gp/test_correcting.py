@@ -57,7 +57,8 @@ def lacking(state):
 def without(monkeypatch, source, link, lengthscales, sign=1):
     """The fit to clusters as they are."""
     with monkeypatch.context() as patched:
-        patched.setattr("workbench.gp.models.vbagg.state.correct", lambda *given: None)
+        for module in ("state", "given"):       # where hyperparameters are learnt, and given
+            patched.setattr(f"workbench.gp.models.vbagg.{module}.correct", lambda *given: None)
         return fitted(source, link, lengthscales, 3, sign)
 
 
