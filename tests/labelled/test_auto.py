@@ -277,7 +277,7 @@ def test_one_share_has_the_posterior_of_a_binomial_share(ds):
 @pytest.mark.filterwarnings("ignore::workbench.checks.FitWarning")
 def test_noise_is_not_surely_mapped(ds, two):
     surveyed, sure = trials(ds), 0
-    for seed in range(4):
+    for seed in range(6):
         drawn = np.random.default_rng(seed).binomial(surveyed["trials"].values, 0.3).astype(float)
         noise = surveyed.assign(value=("bag", drawn, surveyed["value"].attrs))
         stands = verdict.standing(quick().fit(noise).recovery)
