@@ -11,9 +11,9 @@ from workbench.gp.data import compression
 from workbench.gp.data.compression import compress
 from workbench.gp.kernels import grammar as kernels
 from workbench.gp.kernels.grammar import build, inducing_inputs
-from workbench.gp.models.base import Model
-from workbench.gp.models.vbagg import diagnosis
+from workbench.gp.models.vbagg import flat as flat_models
 from workbench.gp.models.vbagg.model import VBAgg
+from workbench.gp.models.vbagg.state import VariationalState
 from workbench.gp.numerics import recent
 from workbench.gp.numerics.recent import ResultCache
 
@@ -92,14 +92,14 @@ def test_inducing_inputs_of_equal_columns_are_found_once(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 def test_kernels_share_the_flat_models_objective(monkeypatch):
-    monkeypatch.setattr(diagnosis, "_RECENT", ResultCache(4))
-    flat, own = [], Model.fit
+    monkeypatch.setattr(flat_models, "_RECENT", ResultCache(4))
+    flat, own = [], VariationalState.train
 
-    def counted(self, source, **given):
+    def counted(self, *given):
         flat.append(self.options.kernel == "constant")
-        return own(self, source, **given)
+        return own(self, *given)
 
-    monkeypatch.setattr(Model, "fit", counted)
+    monkeypatch.setattr(VariationalState, "train", counted)
     source = made.counts(made.bags((4,) * 10))
     for kernel in ("rbf", "matern32", "linear"):
         VBAgg(kernel=kernel, inducing=6, max_steps=5).fit(source)

@@ -106,26 +106,22 @@ def test_a_handful_of_areas_is_said_to_test_nothing():
 
 
 def test_ctrl_c_while_a_fit_is_diagnosed_is_the_users_and_keeps_nothing(monkeypatch):
-    from workbench.gp.models.base import Model
-    from workbench.gp.models.vbagg import diagnosis
+    from workbench.gp.models.vbagg import flat
+    from workbench.gp.models.vbagg.state import VariationalState
     from workbench.gp.numerics.recent import ResultCache
     from workbench.gp.optimisation.training import History
 
     ds = country(bags=12, size=4)
-    model = wb.VBAgg(kernel="matern32(coordinates)")
-    fit = model.fit(ds)
-    source, kept = fit.inner.state.source, ResultCache(4)
-    monkeypatch.setattr(diagnosis, "_RECENT", kept)
-    whole = diagnosis._flat_objective(fit.inner.model, source)
-    monkeypatch.setattr(diagnosis, "_RECENT", ResultCache(4))
-    stopped = History(cancelled=True)
+    fit = wb.VBAgg(kernel="matern32(coordinates)").fit(ds).inner
+    given, kept = (fit.model, fit.state.source, -np.inf), ResultCache(4)
+    monkeypatch.setattr(flat, "_RECENT", kept)
+    whole = flat.flat_objective(*given)
+    monkeypatch.setattr(flat, "_RECENT", ResultCache(4))
     with monkeypatch.context() as patch:
-        patch.setattr(type(fit.inner), "history", stopped, raising=False)
-        patch.setattr(Model, "fit", lambda self, source: type(
-            "Stopped", (), {"history": stopped, "objective": whole - 100})())
+        patch.setattr(VariationalState, "train", lambda *_: History(cancelled=True))
         with pytest.raises(KeyboardInterrupt):
-            diagnosis._flat_objective(fit.inner.model, source)
-    assert diagnosis._flat_objective(fit.inner.model, source) == pytest.approx(whole)
+            flat.flat_objective(*given)
+    assert flat.flat_objective(*given) == pytest.approx(whole)
 
 
 @pytest.mark.parametrize("kind, aggregation, areas, expected", [

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import torch
 
 from workbench.checks import ConvergenceWarning, FitWarning, warn, without_warnings
 from workbench.gp.data.recurring import recurring_areas
-from workbench.gp.inference.shards import alone
-from workbench.gp.kernels.persistent import PERSISTENT, VARIANCE
-from workbench.gp.models.base import Model
+from workbench.gp.kernels.persistent import PERSISTENT
 from workbench.gp.models.options import MOST_PERSISTENT
+from workbench.gp.models.vbagg.flat import flat_objective
 from workbench.gp.models.vbagg.persistent import map_field
 from workbench.gp.numerics.linalg import FactorisationError
-from workbench.gp.numerics.recent import ResultCache
 
 # Nats by which a fit may lie below the flat model: priors keep variances away from zero.
 _BELOW = 10.0
@@ -23,7 +20,6 @@ _EACH, _MOST = 4, 20_000    # areas for an inducing input, beyond which there ma
 _NOTHING = 1e-8         # of a term's variance, of a term that is as good as left out
 # Standard deviations by which half the totals may miss; of a right model it is 0.67.
 _MISS = 2.0
-_RECENT = ResultCache(8)    # objectives of flat models, common to candidates of a mixture
 
 
 def diagnose(fit, source) -> None:
@@ -105,8 +101,8 @@ def _tell(history, text: str, kind: type[Warning]) -> None:
 
 
 def _nested(fit, source) -> Iterator[tuple[str, float]]:
-    """Names and objectives of models nested in a fit."""
-    flat = _flat_objective(fit.model, source)
+    """Names and objectives of models nested in a fit; the flat one's where it may be better."""
+    flat = flat_objective(fit.model, source, fit.objective + _BELOW)
     if flat is not None:
         yield "a flat map", flat
     free = {item.name for item in fit.state.hyperparameters.free}
@@ -120,32 +116,6 @@ def _nested(fit, source) -> Iterator[tuple[str, float]]:
             except FactorisationError:
                 continue
             yield f"the kernel without its term {name.removesuffix('.variance')}", without
-
-
-def _flat_objective(model, source) -> float | None:
-    """Objective of the same model with a constant kernel; None for one that is flat itself."""
-    options = model.options
-    if options.kernel == "constant":
-        return None
-    own = ("mean", "area.std", "area.variance", "nugget.std", "dispersion", "noise.variance",
-           VARIANCE)
-    mapped = {entry: {name: value for name, value in getattr(options, entry).items()
-                      if name in own} for entry in ("hyperparameters", "initial", "priors")}
-    flat = type(model).__new__(type(model))
-    flat.options = replace(options, kernel="constant", average=0, max_steps=100,
-                           layout="additive", **mapped)
-    try:
-        with without_warnings(), alone():       # only its objective is wanted
-            return _RECENT.get(lambda: _objective_of(Model.fit(flat, source)),
-                               type(flat).__qualname__, flat.options, source)
-    except FactorisationError:
-        return None
-
-
-def _objective_of(fit) -> float:
-    if fit.history.cancelled:       # Ctrl-C is the user's, and what it stopped is not kept
-        raise KeyboardInterrupt
-    return fit.objective
 
 
 @torch.no_grad()
