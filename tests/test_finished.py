@@ -28,6 +28,8 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::workbench.checks.ExtrapolationWarning")
 
 REPOSITORY = Path(__file__).parents[1]
+#: A flat map takes the same ways as others, and is fitted in a moment.
+QUICK = {"max_steps": 4, "kernel": "constant"}
 SCORED = dict(dataset="swiss-roll", dataset_options=dict(n_bags=20, mean_size=20, size_std=8))
 
 
@@ -84,8 +86,7 @@ def counted(monkeypatch, out: Path, spec: Spec, fits: list, stop_at: int | None 
 
 @pytest.mark.slow
 def test_cross_validation_goes_on_where_it_was_killed(tmp_path, monkeypatch):
-    spec = Spec(**SCORED, model="vbagg", folds=4,
-                options={"inducing": 8, "max_steps": 4, "kernel": "rbf"})
+    spec = Spec(**SCORED, model="vbagg", folds=4, options=QUICK)
     out, whole = tmp_path / "map.nc", tmp_path / "whole.nc"
     fits: list = []
     killed = counted(monkeypatch, out, spec, fits, stop_at=4)       # the map and two folds
@@ -109,10 +110,9 @@ def test_cross_validation_goes_on_where_it_was_killed(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_another_spec_does_not_take_up_the_kept_map(tmp_path, monkeypatch):
-    options = {"inducing": 8, "max_steps": 4, "kernel": "rbf"}
     out, fits, again = tmp_path / "map.nc", [], []
-    counted(monkeypatch, out, Spec(**SCORED, folds=3, options=options), fits, stop_at=3)
-    counted(monkeypatch, out, Spec(**SCORED, folds=3, options=options | {"max_steps": 3}), again)
+    counted(monkeypatch, out, Spec(**SCORED, folds=3, options=QUICK), fits, stop_at=3)
+    counted(monkeypatch, out, Spec(**SCORED, folds=3, options=QUICK | {"max_steps": 3}), again)
     assert len(again) == 4 and not (tmp_path / "map.nc.resume").exists()
 
 
@@ -156,7 +156,7 @@ def test_another_error_of_the_system_is_no_full_disk(tmp_path, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_folds_are_found_again_by_another_number_of_processes(tmp_path):
-    spec = Spec(**SCORED, folds=2, options={"inducing": 8, "max_steps": 3, "kernel": "rbf"})
+    spec = Spec(**SCORED, folds=2, options=QUICK)
     pipeline.run(spec, resume=tmp_path)
     kept = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert len(kept) == 1 + 4                               # the map, two folds of two models
@@ -277,7 +277,7 @@ def test_a_hangup_that_is_ignored_stays_ignored(monkeypatch):
 
 @pytest.mark.slow
 def test_kill_in_cross_validation_loses_nothing_finished(tmp_path):
-    options = {"inducing": 8, "max_steps": 60, "kernel": "ard-matern32"}
+    options = {"inducing": 8, "max_steps": 20, "kernel": "ard-matern32"}
     spec = Spec(**SCORED, folds=10, options=options)
     process = started(tmp_path, spec)
     wait_for(process, "vbagg, fold 2")
@@ -293,7 +293,7 @@ def test_kill_in_cross_validation_loses_nothing_finished(tmp_path):
 
 @pytest.mark.slow
 def test_a_signal_in_cross_validation_keeps_map_and_folds(tmp_path):
-    options = {"inducing": 8, "max_steps": 60, "kernel": "ard-matern32"}
+    options = {"inducing": 8, "max_steps": 20, "kernel": "ard-matern32"}
     process = started(tmp_path, Spec(**SCORED, folds=10, options=options))
     seen = wait_for(process, "vbagg, fold 2")
     process.send_signal(signal.SIGTERM)

@@ -16,7 +16,7 @@ from workbench.gp.numerics.recent import ResultCache
 _RECENT = ResultCache(8)    # what is known of flat models, common to candidates of a mixture
 # A search may yet gain so many times what its last evaluations gained together, and so many nats
 # that priors cost where it is: the objective that is compared is without them.
-_YET, _LAST, _PRIORS = 10.0, 3, 10.0
+_YET, _LAST, _PRIORS = 10.0, 3, 5.0
 
 
 class Reached(NamedTuple):
