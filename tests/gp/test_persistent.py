@@ -353,10 +353,45 @@ def test_surveyed_areas_have_effects_unless_many_or_told_not_to(monkeypatch):
     assert "persistent.variance" not in learnt(single).hyperparameters
     monkeypatch.setattr("workbench.gp.models.options.MOST_SURVEYED", 11)
     many = learnt(source)
-    assert "persistent.variance" not in many.hyperparameters
-    assert any(note.startswith("12 areas have no effect of their own") for note in
+    assert "persistent.variance" not in many.hyperparameters and "area.std" in many.hyperparameters
+    assert any(note.startswith("effects of 12 areas are integrated out and not kept") for note in
                many.history.notes)
     assert "persistent.variance" in learnt(source, overdispersion="area").hyperparameters
+    monkeypatch.setattr("workbench.gp.models.options.MOST_PERSISTENT", 11)
+    unable = learnt(source, bound="monte-carlo")        # which does not integrate them out
+    assert not {"persistent.variance", "area.std"} & set(unable.hyperparameters)
+    assert any(note.startswith("12 areas have no effect of their own") for note in
+               unable.history.notes)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+def test_effects_that_are_not_kept_are_those_that_are_of_areas_that_nobody_surveyed(link):
+    """Of known areas, too, as it is one model with one objective."""
+    source, std = survey(), SURVEYED["persistent.variance"]**0.5
+    model = VBAgg(link=link, inducing=6, max_steps=3)
+    shared = {"mean": -0.8, "matern32.variance": 0.5, "matern32.lengthscale": 4.0}
+    kept = model.condition(source, shared | {"persistent.variance": std**2})
+    summed = model.condition(source, shared | {"area.std": std})
+    assert not summed.keeps_effects and kept.keeps_effects
+    assert summed.objective == pytest.approx(kept.objective, abs=1e-6)
+    nowhere, all_known = unknown(source.bags), torch.arange(source.bags.count)
+    for asked in ("at", "over"):
+        other, own = (getattr(fit, asked)(nowhere) for fit in (kept, summed))
+        known = getattr(summed, asked)(source.bags, all_known, area_effect=True)
+        for attribute in ("mean", "variance"):
+            torch.testing.assert_close(getattr(own, attribute), getattr(other, attribute),
+                                       rtol=2e-3, atol=1e-6)
+            torch.testing.assert_close(getattr(known, attribute), getattr(own, attribute))
+    drawn = summed.draw_rates(source.bags, all_known, 20_000, 0)
+    expected = summed.at(source.bags)
+    torch.testing.assert_close(drawn.mean(0), expected.mean, atol=0.01, rtol=0)
+    torch.testing.assert_close(drawn.var(0).sqrt(), expected.variance.sqrt(), atol=0.01, rtol=0.03)
+    positives = summed.simulate_bags(source.bags, all_known, 20_000, 0)
+    torch.testing.assert_close(positives.mean(0), expected.mean * source.bags.trials, rtol=0.05,
+                               atol=0.1)
+    effect = summed.components(source.bags, known=all_known)["area effect"]
+    torch.testing.assert_close(effect.mean, torch.zeros_like(effect.mean))
+    torch.testing.assert_close(effect.std, torch.full_like(effect.std, std))
 
 
 @pytest.mark.parametrize("options", [{"link": "exp"}, {"link": "square"}])

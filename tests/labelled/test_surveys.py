@@ -110,7 +110,7 @@ def test_areas_that_differ_by_no_more_have_small_effects():
 
 def test_effects_of_surveyed_areas_are_known_again(ds, tmp_path):
     """By name and content, without values, too, and after saving; others are not."""
-    fit = wb.VBAgg(kernel="linear(log_rate)", max_steps=20).fit(ds)
+    fit = wb.VBAgg(kernel="linear(log_rate)", max_steps=40).fit(ds)
     own = fit.over(ds)
     assert own.mean.attrs["distribution"].endswith("given their observed totals")
     other = ds.drop_vars(["value", "trials", "truth", "individual_value"])
@@ -125,7 +125,7 @@ def test_effects_of_surveyed_areas_are_known_again(ds, tmp_path):
     again = wb.load_fit(tmp_path / "survey.wbfit")
     np.testing.assert_allclose(again.over(ds).mean, own.mean)
     placeless = ds.drop_vars(["x", "y", "bag_x", "bag_y"])
-    alone = wb.VBAgg(kernel="linear(log_rate)", max_steps=20).fit(placeless)
+    alone = wb.VBAgg(kernel="linear(log_rate)", max_steps=40).fit(placeless)
     changed = placeless.assign(covariates=placeless["covariates"] + 1e-3)
     assert float((alone.over(changed).std / alone.over(placeless).std).min()) > 1
 
@@ -188,12 +188,41 @@ def test_reports_say_what_an_area_has_of_its_own(ds):
     assert "nothing" not in said
 
 
-def test_many_areas_have_no_effects_in_folds_either(ds, monkeypatch):
-    from workbench.labelled import candidates
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")      # of few areas
+def test_effects_of_very_many_areas_are_integrated_out_and_not_kept(two, monkeypatch, tmp_path):
+    """Which areas were surveyed then makes no difference to what is said of them."""
+    from workbench.gp.models import options
 
-    assert candidates.options_of_values(candidates.Converted(ds)) == {}
-    monkeypatch.setattr(candidates, "MOST_SURVEYED", 29)
-    assert candidates.options_of_values(candidates.Converted(ds)) == {"overdispersion": "none"}
+    monkeypatch.setattr(options, "MOST_SURVEYED", 40)
+    seen, mean = overdispersed(0, 0.5)
+    fit = wb.VBAgg(kernel="linear(log_rate)").fit(seen)
+    assert fit.hyperparameters["area.std"]["value"] == pytest.approx(0.5, abs=0.2)
+    assert "effects of 60 areas are integrated out and not kept" in fit.summary()
+    assert covered(fit.over(seen), mean) > 0.9
+    for asked in (fit.at, fit.over):
+        for what in ("mean", "std"):
+            with_, without = (getattr(asked(seen, area_effect), what)
+                              for area_effect in (True, False))
+            xr.testing.assert_identical(with_.drop_attrs(), without.drop_attrs())
+    drawn = fit.simulate(seen, samples=400)
+    inside = (drawn.quantile(0.025, "sample") <= seen["value"]) & (
+        seen["value"] <= drawn.quantile(0.975, "sample"))
+    assert float(inside.mean()) > 0.9
+    fit.save(tmp_path / "survey.wbfit")
+    again = wb.load_fit(tmp_path / "survey.wbfit")
+    np.testing.assert_allclose(again.over(seen).std, fit.over(seen).std)
+    other = wb.VBAgg(kernel="linear(log_rate)").condition(seen, fit.hyperparameters)
+    np.testing.assert_allclose(other.over(seen).mean, fit.over(seen).mean, atol=2e-3)
+    auto = wb.Auto(effort="quick", workers=1).fit(seen)
+    assert all("area.std" in one.hyperparameters for one in auto.candidates.values())
+    assert covered(auto.over(seen), mean) > 0.9
+
+
+def covered(found, truth):
+    """Share of 95 % intervals that hold the truth."""
+    low, high = found.interval(0.95)
+    return np.mean((low.values <= truth) & (truth <= high.values))
 
 
 @pytest.fixture
@@ -205,11 +234,12 @@ def two(monkeypatch):
     monkeypatch.setattr(candidates, "CANDIDATES", tuple(few))
 
 
-@pytest.mark.parametrize("make", [lambda: wb.VBAgg(kernel="linear(log_rate)"),
-                                  lambda: wb.Auto(effort="quick", workers=1)])
+@pytest.mark.parametrize("make", [
+    lambda: wb.VBAgg(kernel="linear(log_rate)", overdispersion="none"),
+    lambda: wb.Auto(effort="quick", workers=1)])
 def test_it_is_warned_where_so_many_places_vary_without_effects(make, two, monkeypatch):
-    from workbench.gp.models import options
-    from workbench.labelled import candidates, caveats
+    from workbench.labelled import caveats
+    from workbench.labelled.classes import auto
 
     def fitted(std):
         with warnings.catch_warnings(record=True) as told:
@@ -217,8 +247,8 @@ def test_it_is_warned_where_so_many_places_vary_without_effects(make, two, monke
             make().fit(overdispersed(0, std)[0])
         return [str(one.message) for one in told if "people tested" in str(one.message)]
 
-    for module in (options, candidates, caveats):
-        monkeypatch.setattr(module, "MOST_SURVEYED", 59)
+    monkeypatch.setattr(caveats, "MOST_PERSISTENT", 59)
+    monkeypatch.setattr(auto, "options_of_values", lambda *_: {"overdispersion": "none"})
     (said,) = fitted(0.5)
     assert "times as much" in said and "60 places" in said and "overdispersion" in said
     if isinstance(make(), wb.VBAgg):

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import xarray as xr
 
 from workbench.bagging import periods_of
-from workbench.bagging.recurring import numbered_areas
 from workbench.checks import choose
 from workbench.gp.likelihoods.links import LINKS
 from workbench.gp.likelihoods.noise import AREA
-from workbench.gp.models.options import MOST_SURVEYED, VariationalOptions
+from workbench.gp.models.options import VariationalOptions
 from workbench.gp.models.vbagg.state import USUAL_NUGGET
 from workbench.labelled.scale_of_values import (
     DECISIVE,
@@ -211,9 +210,8 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
         them has it, under the link that their units tell, if they do.
     """
     ds = data.ds
-    if "trials" in ds:      # once for all, as parts of the areas may be few enough for effects
-        many = numbered_areas(ds) is None and ds.sizes[BAG] > MOST_SURVEYED
-        return {"overdispersion": "none"} if many and given is None else {}
+    if "trials" in ds:
+        return {}
     if kind(ds) == "count" and aggregation(ds) == "sum":
         most = 0.0 if given is not None or ds.sizes[COVARIATE] else (
             _MOST_EXPECTED * expected_std(data.source(), periods_of(ds)))

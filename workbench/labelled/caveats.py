@@ -21,7 +21,7 @@ from workbench.checks import (
 )
 from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.persistent import VARIANCE
-from workbench.gp.models.options import MOST_SURVEYED
+from workbench.gp.models.options import MOST_PERSISTENT
 from workbench.labelled.fit import Fit
 from workbench.labelled.places import Extent
 from workbench.labelled.source import Converted
@@ -190,7 +190,7 @@ def warn_of_values(fit: Fit, data: Converted) -> None:
 
 
 def warn_of_shares(fit: Fit, data: Converted) -> None:
-    """Warn where so many places were surveyed that they got no effects, but vary as if they had.
+    """Warn where many places were surveyed that have no effects, but vary as if they had.
 
     Parameters
     ----------
@@ -201,8 +201,8 @@ def warn_of_shares(fit: Fit, data: Converted) -> None:
     """
     ds = data.ds
     parts = fit.candidates.values() if hasattr(fit, "candidates") else [fit]
-    if (fit.cancelled or "trials" not in ds or ds.sizes["bag"] <= MOST_SURVEYED
-            or any(VARIANCE in one.hyperparameters for one in parts)):
+    if (fit.cancelled or "trials" not in ds or ds.sizes["bag"] <= MOST_PERSISTENT
+            or any({VARIANCE, "area.std"} & one.hyperparameters.keys() for one in parts)):
         return
     share, tested = fit.inner.over(data.cast(fit.inner.state.options)), ds["trials"].values
     mean, variance = (one.detach().cpu().numpy() for one in (share.mean, share.variance))
@@ -212,9 +212,9 @@ def warn_of_shares(fit: Fit, data: Converted) -> None:
     if ratio > _VARY:
         fit.inner.history.notes.append(
             f"positives vary {ratio:.1f} times as much as the map and the numbers of people tested "
-            f"allow: {known.sum():,} places have no effects of their own, which takes gigabytes "
-            f"with so many, and 95 % intervals are too narrow. Use "
-            f"{option('overdispersion', 'area')}, or fewer, larger areas (--level, wb.merge)")
+            f"allow: {known.sum():,} places have no effects of their own, and 95 % intervals are "
+            f"too narrow. Use {option('overdispersion', 'area')}; where that takes long, larger "
+            "areas (--level, wb.merge)")
         warn(fit.inner.history.notes[-1], FitWarning)
 
 

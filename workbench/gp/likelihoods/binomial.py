@@ -11,6 +11,7 @@ from torch.nn.functional import softplus
 
 from workbench.checks import InputError, require
 from workbench.gp.data.bags import Source
+from workbench.gp.data.recurring import alone
 from workbench.gp.data.trials import known_trials
 from workbench.gp.likelihoods.base import Likelihood, Units
 from workbench.gp.likelihoods.links import Link, link_named
@@ -38,7 +39,8 @@ class Binomial(Likelihood):
     Areas vary more than binomial variables do, as people in one place have more in common than the
     map says: log odds get an effect of their area, a term of the field. (As the nugget of geo-
     statistical models of prevalence, Diggle and Giorgi 2016.) Of areas that have one bag it is
-    integrated out of p(y | T) while the rest is learnt (`odds_quadrature`).
+    integrated out of p(y | T) while the rest is learnt (`odds_quadrature`); of very many it is not
+    found again for each, so that known areas, like others, have its prior.
 
     Parameters
     ----------
@@ -80,13 +82,20 @@ class Binomial(Likelihood):
     @classmethod
     def check(cls, options, source: Source) -> None:
         """Refuse data without trials, and effects; see `Likelihood.check`."""
-        cls._check_effects(options)
         trials = source.bags.trials
+        if not cls._integrates(options, source):
+            cls._check_effects(options)
         require(trials is not None, "the binomial likelihood needs the number of trials of every "
                 "bag; add a variable 'trials' (bag) to the dataset")
         require(bool(trials.sum() > 0), "there are no trials at all, so nothing was observed")
         require(options.nugget == 0, "a nugget is not available for the binomial likelihood; use "
                 "nugget=0")
+
+    @classmethod
+    def _integrates(cls, options, source: Source) -> bool:
+        """Whether an effect of each area is integrated out of p(y | T), and not kept."""
+        return (alone(source.bags) and cls.effect_in_field(source) and source.trust == 1
+                and options.bound in ("default", "moment"))
 
     @classmethod
     def observed(cls, source: Source) -> Source:

@@ -23,8 +23,8 @@ from workbench.gp.models.retired import refuse_retired
 
 NOISES = ("constant", "size", "weight", "known")
 OVERDISPERSIONS, LAYOUTS = ("auto", "none", "area"), ("additive", "joint")
-# Areas whose effects are looked for without being asked: in several periods, and of surveys, which
-# are integrated out while hyperparameters are learnt.
+# Areas whose effects are kept without being asked: in several periods, and of surveys, which are
+# integrated out while hyperparameters are learnt; of more surveyed areas they are not kept.
 MOST_PERSISTENT, MOST_SURVEYED = 500, 2_000
 
 
@@ -107,9 +107,9 @@ class VariationalOptions(AggregatedOptions):
         choices=("default", *BOUND_NAMES))
     overdispersion: str = option(
         "auto", "area: an iid Gaussian effect of each area on the link scale, its std learnt (of "
-        "positives out of trials its variance, persistent.variance); auto is area for Poisson "
-        f"counts and for positives in up to {MOST_SURVEYED:,} areas, each in one bag (else "
-        f"{MOST_PERSISTENT}), else none",
+        "positives out of trials, which keep it, its variance, persistent.variance); auto is area "
+        f"for Poisson counts, and for positives, which keep it in up to {MOST_SURVEYED:,} areas, "
+        f"each in one bag (if not, there are effects in up to {MOST_PERSISTENT}), else none",
         choices=OVERDISPERSIONS)
     persistence: str = option(
         "auto", "of areas with values in several periods: area, an iid Gaussian effect that each "
@@ -154,7 +154,8 @@ class VariationalOptions(AggregatedOptions):
 
         Counts vary more between areas and individuals than Poisson variables do, as long as nobody
         has shown otherwise: they get an area effect and a nugget, both learnt. Positives out of
-        trials get an effect that is a term of the field, as that of several periods is. Where all
+        trials get an effect that is a term of the field, as that of several periods is, or, of very
+        many areas, one that is integrated out for good, as that of counts is. Where all
         hyperparameters are given, an effect is there if its standard deviation is.
 
         Parameters
@@ -185,9 +186,10 @@ class VariationalOptions(AggregatedOptions):
             self.persistence == "auto" and self.overdispersion != "none"
             and recurring <= MOST_PERSISTENT))
         if in_field:
-            lasting = self.overdispersion == "area" or (
-                self.overdispersion == "auto"
-                and areas <= (MOST_SURVEYED if apart else MOST_PERSISTENT))
+            few = areas <= (MOST_SURVEYED if apart else MOST_PERSISTENT)
+            lasting = self.overdispersion == "area" or self.overdispersion == "auto" and few
+            if self.overdispersion == "auto" and apart and not few and named is None:
+                area = "area"
         keeps = lasting if named is None or in_field and self.overdispersion != "auto" else (
             VARIANCE in named)
         return replace(self, overdispersion=area, nugget=nugget,

@@ -73,6 +73,8 @@ def centred(state, moments: BagMoments) -> tuple[Tensor, Tensor]:
     """Mean and variance (B,) of g, which effects add to."""
     if state.link.linear:
         return moments.mean, moments.variance
+    if state.likelihood.proportions:
+        return moments.on_link
     return moments.log_mean, moments.log_variance
 
 
