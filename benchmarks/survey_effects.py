@@ -1,9 +1,11 @@
 """Effects of surveyed places: integrated out, as variables of q, or none; time and coverage.
 
-    python benchmarks/survey_effects.py     # some ten minutes
+    python benchmarks/survey_effects.py     # some twenty minutes
+    python benchmarks/survey_effects.py --least 5000        # these alone, beside what is stored
 
 Places at which 20 to 60 people are tested each, on a smooth map of log-odds, and of their own an
 effect of sd 0.5; VBAgg with its defaults but for how effects are treated, on one thread.
+Of more than 2,000 places effects that are integrated out are not kept, see `VariationalOptions`.
 ``known`` and ``new`` are shares of 95 % intervals that hold the probability of the places that were
 surveyed, and of as many others. Writes data/results/survey_effects.csv.
 """
@@ -28,10 +30,10 @@ from workbench.gp.models.vbagg import summed_out
 
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "survey_effects.csv"
 EFFECT = 0.5
-PLACES = (125, 250, 500, 1_000, 2_000)
+PLACES = (125, 250, 500, 1_000, 2_000, 5_000, 10_000)
 #: Places up to which effects are variables of q: beyond, a fit takes many minutes.
 MOST = 500
-TREATED = {"integrated out": "area", "variables of q": "area", "none": "none"}
+TREATED = {"integrated out": "auto", "variables of q": "area", "none": "none"}
 
 
 def survey(places: int, seed: int) -> tuple[xr.Dataset, xr.Dataset, np.ndarray, np.ndarray]:
@@ -72,19 +74,22 @@ def row(places: int, seed: int, how: str) -> dict:
         began = time.process_time()
         fit = wb.VBAgg(overdispersion=TREATED[how]).fit(ds)
         spent = time.process_time() - began
-        variance = fit.hyperparameters.get("persistent.variance", {"value": 0.0})["value"]
+        found = {name: value["value"] for name, value in fit.hyperparameters.items()}
+        std = found.get("area.std", found.get("persistent.variance", 0.0)**0.5)
         return {"places": places, "seed": seed, "effects": how, "processor": spent,
-                "effect_std": variance**0.5, "known": covered(fit, ds, own),
+                "effect_std": std, "known": covered(fit, ds, own),
                 "new": covered(fit, others, elsewhere)}
 
 
-def main(seeds: int = 3, most: int = PLACES[-1]) -> None:
-    """Measure all sizes, treatments by turns, and store the table."""
+def main(seeds: int = 3, least: int = 0, most: int = PLACES[-1]) -> None:
+    """Measure sizes, treatments by turns, and store the table; rows below ``least`` stay in it."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     wb.VBAgg(max_steps=1).fit(survey(50, 0)[0])         # what is loaded once is not counted
     rows = []
-    for places in (size for size in PLACES if size <= most):
+    if least:
+        rows = pd.read_csv(RESULTS).query("places < @least").to_dict("records")
+    for places in (size for size in PLACES if least <= size <= most):
         for seed in range(seeds):
             rows += [row(places, seed, how) for how in TREATED
                      if how != "variables of q" or places <= MOST]

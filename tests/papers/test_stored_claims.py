@@ -690,16 +690,19 @@ def test_effects_of_surveyed_places():
     mean = raw.groupby(["places", "effects"])[["processor", "known", "new"]].mean()
     out = mean.xs("integrated out", level="effects")
     assert out[["known", "new"]].stack().between(0.92, 0.97).all()
+    many = mean.loc[(10_000, "none"), ["known", "new"]]
     none = mean.loc[(2_000, "none")]
     assert none[["known", "new"]].between(0.2, 0.3).all()
     said = " ".join((ROOT / "docs" / "results" / "cost.md").read_text(encoding="utf-8").split())
-    assert "2,000 places cover a quarter of their probabilities" in said
+    assert "2,000 places cover a quarter of their probabilities, of 10,000 places 15 %" in said
+    assert (100 * many).round().eq(15).all() and out.loc[10_000, "processor"] < 60
     variables = mean.loc[(500, "variables of q"), "processor"]
     assert 5.5 < variables / out.loc[500, "processor"] < 6.5
     changes = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
     for text in (said, changes):
         assert "a sixth of the time" in text
     assert "of 2,000 places cover 95 % instead of 25 %" in changes
+    assert "10,000 places take less than a minute" in changes and "they cover 15 %" in changes
     assert round(100 * out.loc[2_000, "known"]) == 95 and round(100 * none["known"]) == 25
 
 
