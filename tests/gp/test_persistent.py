@@ -9,6 +9,7 @@ import torch
 from scipy import stats
 from scipy.integrate import trapezoid
 
+from workbench.checks import InputError
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.data.recurring import recurring_areas, unknown
 from workbench.gp.models.vbagg.model import CentrePointGP, Constant, VBAgg
@@ -362,6 +363,22 @@ def test_surveyed_areas_have_effects_unless_many_or_told_not_to(monkeypatch):
     assert not {"persistent.variance", "area.std"} & set(unable.hyperparameters)
     assert any(note.startswith("12 areas have no effect of their own") for note in
                unable.history.notes)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")     # of short fits
+def test_whoever_names_a_hyperparameter_has_it_and_not_two(monkeypatch):
+    """A fold has fewer areas than the whole, and the same options."""
+    for limit, name in ((11, "area.std"), (12, "persistent.variance")):
+        monkeypatch.setattr("workbench.gp.models.options.MOST_SURVEYED", limit)
+        assert name in Constant(max_steps=2).fit(survey()).hyperparameters
+        for other in ("area.std", "persistent.variance"):
+            for entry, value in (("hyperparameters", 0.3), ("initial", 0.3),
+                                 ("priors", "lognormal:0.3:1")):
+                fit = Constant(max_steps=2, **{entry: {other: value}}).fit(survey())
+                assert {"area.std", "persistent.variance"} & set(fit.hyperparameters) == {other}
+    for options in ({}, {"overdispersion": "area"}):
+        with pytest.raises(InputError, match="one effect of each area"):
+            Constant(**options).condition(survey(), SURVEYED | {"area.std": 0.4})
 
 
 @pytest.mark.parametrize("link", ["logit", "probit"])

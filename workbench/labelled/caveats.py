@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
+from workbench.bagging.recurring import numbered_areas
 from workbench.checks import (
     DataWarning,
     ExtrapolationWarning,
@@ -210,11 +211,12 @@ def warn_of_shares(fit: Fit, data: Converted) -> None:
     known = tested > 0
     ratio = float(np.mean(np.square(ds["value"].values - tested * mean)[known] / allowed[known]))
     if ratio > _VARY:
+        effects = "overdispersion" if numbered_areas(ds) is None else "persistence"
         fit.inner.history.notes.append(
             f"positives vary {ratio:.1f} times as much as the map and the numbers of people tested "
             f"allow: {known.sum():,} places have no effects of their own, and 95 % intervals are "
-            f"too narrow. Use {option('overdispersion', 'area')}; where that takes long, larger "
-            "areas (--level, wb.merge)")
+            f"too narrow. Use {option(effects, 'area')}; where that takes long, larger areas "
+            "(--level, wb.merge)")
         warn(fit.inner.history.notes[-1], FitWarning)
 
 

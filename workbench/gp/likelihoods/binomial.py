@@ -85,6 +85,9 @@ class Binomial(Likelihood):
         trials = source.bags.trials
         if not cls._integrates(options, source):
             cls._check_effects(options)
+        require("none" in (options.overdispersion, options.persistence), "positives out of trials "
+                "have one effect of each area: give persistent.variance, with which it is kept, or "
+                "area.std, with which it is not, and not both")
         require(trials is not None, "the binomial likelihood needs the number of trials of every "
                 "bag; add a variable 'trials' (bag) to the dataset")
         require(bool(trials.sum() > 0), "there are no trials at all, so nothing was observed")

@@ -107,9 +107,9 @@ class VariationalOptions(AggregatedOptions):
         choices=("default", *BOUND_NAMES))
     overdispersion: str = option(
         "auto", "area: an iid Gaussian effect of each area on the link scale, its std learnt (of "
-        "positives out of trials, which keep it, its variance, persistent.variance); auto is area "
-        f"for Poisson counts, and for positives, which keep it in up to {MOST_SURVEYED:,} areas, "
-        f"each in one bag (if not, there are effects in up to {MOST_PERSISTENT}), else none",
+        f"positives out of trials in up to {MOST_SURVEYED:,} areas its variance, "
+        "persistent.variance, and the effect is kept; in more it has its prior also where it was "
+        "seen); auto is area for Poisson counts and for positives in one period, else none",
         choices=OVERDISPERSIONS)
     persistence: str = option(
         "auto", "of areas with values in several periods: area, an iid Gaussian effect that each "
@@ -187,6 +187,10 @@ class VariationalOptions(AggregatedOptions):
             and recurring <= MOST_PERSISTENT))
         if in_field:
             few = areas <= (MOST_SURVEYED if apart else MOST_PERSISTENT)
+            # Whoever names one of the two hyperparameters has it whatever the number of areas, of
+            # folds, too.
+            mine = {*self.hyperparameters, *self.initial, *self.priors}
+            few = VARIANCE in mine or few and not (apart and "area.std" in mine)
             lasting = self.overdispersion == "area" or self.overdispersion == "auto" and few
             if self.overdispersion == "auto" and apart and not few and named is None:
                 area = "area"

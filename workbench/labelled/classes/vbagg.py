@@ -58,9 +58,9 @@ class VBAgg(LabelledModel):
         "gaussian", "moment", "jensen", "monte-carlo", "taylor", "taylor-lowrank", "gamma".
     overdispersion : {"auto", "none", "area"}, default "auto"
         area: an iid Gaussian effect of each area on the link scale, its std learnt (of positives
-        out of trials, which keep it, its variance, persistent.variance); auto is area for Poisson
-        counts, and for positives, which keep it in up to 2,000 areas, each in one bag (if not,
-        there are effects in up to 500), else none.
+        out of trials in up to 2,000 areas its variance, persistent.variance, and the effect is
+        kept; in more it has its prior also where it was seen); auto is area for Poisson counts and
+        for positives in one period, else none.
     persistence : {"auto", "none", "area"}, default "auto"
         Of areas with values in several periods: area, an iid Gaussian effect that each keeps in all
         of them, its variance learnt; auto is area for up to 500 areas, unless overdispersion is

@@ -80,9 +80,10 @@ def _note_persistence(fit) -> None:
     alone = recurring_areas(state.given.bags, once=True) if once else 0
     if alone and state.options.overdispersion == "area":
         fit.history.notes.append(
-            f"effects of {alone:,} areas are integrated out and not kept, as that takes gigabytes: "
-            "areas that were surveyed are predicted as those that were not, with wider intervals "
-            "than their own trials give; overdispersion='area' keeps them, larger areas take less")
+            f"effects of {alone:,} areas are integrated out and not kept: areas that were surveyed "
+            "are predicted as those that were not, with wider intervals than their own trials "
+            "give; overdispersion='area' keeps them, in memory that grows with the square of their "
+            "number, larger areas take less")
     elif alone and asked.overdispersion == "auto":
         fit.history.notes.append(
             f"{alone:,} areas have no effect of their own, as that takes long: intervals may be "

@@ -85,8 +85,10 @@ def _searched(flat, source, least: float) -> Reached:
             if ceiling < least:
                 raise _Settled(ceiling)
 
-    # Elsewhere a search begins with other objectives: annealed ones, or those of less of the data.
-    plain = coarser(state) is None and not (state.hyperparameters.free and powers(state))
+    # Others begin with other objectives, annealed ones or those of less of the data, or somewhere
+    # where the objective may be flat for a while.
+    plain = (not flat.options.initial and coarser(state) is None
+             and not (state.hyperparameters.free and powers(state)))
     try:
         history = state.train(False, watch if plain else None)
     except _Settled as settled:
