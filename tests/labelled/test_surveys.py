@@ -255,6 +255,22 @@ def test_it_is_warned_where_so_many_places_vary_without_effects(make, two, monke
         assert fitted(0.0) == []
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_what_is_advised_for_areas_over_time_is_taken(monkeypatch):
+    from workbench.gp.models import options
+    from workbench.labelled import caveats
+
+    monkeypatch.setattr(options, "MOST_PERSISTENT", 20)
+    monkeypatch.setattr(caveats, "MOST_PERSISTENT", 59)
+    number = np.arange(60)
+    seen = overdispersed(0, 0.5)[0].assign_coords(
+        area=("bag", [f"a{k}" for k in number % 30]), period=("bag", number // 30))
+    short = wb.VBAgg(kernel="linear(log_rate)", max_steps=10).fit(seen)
+    assert "Use persistence='area'" in short.summary()
+    asked = wb.VBAgg(kernel="linear(log_rate)", max_steps=10, persistence="area").fit(seen)
+    assert "persistent.variance" in asked.hyperparameters
+
+
 @pytest.mark.slow
 def test_held_out_surveys_are_predicted(ds):
     model = wb.VBAgg(kernel="linear+matern32", hyperparameters={
