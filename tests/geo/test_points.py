@@ -57,7 +57,7 @@ def test_degrees_are_told_by_the_names_of_columns():
     (lambda t: t, {"points_crs": None}, "has no CRS; state it with points_crs='EPSG:...'"),
     (lambda t: t, {"value": "tested", "trials": "positive"}, "more positives than trials"),
     (lambda t: t.assign(warmth=None), {}, "none of the 40 areas has a value|have no value"),
-    (lambda t: t.assign(site="a"), {"id": "site"}, "must be unique|different names"),
+    (lambda t: t.assign(site="a"), {"id": "site"}, "1 ids in column 'site' .* have several rows"),
 ])
 def test_points_that_cannot_be_used_are_refused(change, options, said):
     with pytest.raises(InputError, match=said):
@@ -215,3 +215,44 @@ def test_points_without_exposure_are_refused_or_dropped():
     assert ds.sizes["bag"] == 39 and "zero weight were dropped" in ds.attrs["treatments"]
     with pytest.raises(InputError, match="1 weights are negative or missing .*'s0' with -10"):
         bagged(frame.assign(people=[-10.0, *[10.0] * 39]), **options)
+
+
+def test_ids_and_labels_of_a_file_keep_their_zeros_and_places_with_several_rows_are_said(tmp_path):
+    frame = table().assign(site=[f"{i:04d}" for i in range(40)], district=["007", "012"] * 20)
+    frame.loc[1, ["x", "y"]] = frame.loc[0, ["x", "y"]]
+    frame.to_csv(tmp_path / "points.csv", index=False)
+    ds = bagged(tmp_path / "points.csv", id="site", labels={"district": "district"})
+    assert ds["bag"].values[:2].tolist() == ["0000", "0001"]
+    assert ds["district"].values[:2].tolist() == ["007", "012"]
+    assert "1 rows of points.csv are at a place that another row has" in bagged(
+        tmp_path / "points.csv").attrs["treatments"]
+    none = frame.assign(tested=[0, *[10] * 39], positive=[0, *frame["positive"][1:]])
+    untested = bagged(none, "positive", id="site", trials="tested")
+    assert "in 1 areas nobody was tested (first: '0000')" in untested.attrs["treatments"]
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ["continuous", "count"])
+def test_maps_of_points_are_averaged_over_polygons(kind):
+    """They have no weights: pixels count alike, unless people are given."""
+    counts = {"value": "positive", "kind": "count"} if kind == "count" else {}
+    fit = wb.VBAgg(kernel="linear", max_steps=5).fit(bagged(**counts))
+    maps = fit.to_dataset(wb.raster_places([height()]), draws=50)
+    maps = maps.drop_dims("bag").drop_vars(["membership", "weight"])    # as the command writes it
+    west, south, east, north = 500_000, 5_000_000, 512_000, 5_012_000
+    zones = gpd.GeoDataFrame({"zone": ["west", "east"]}, crs=CRS, geometry=[
+        shapely.box(west, south, west + 6000, north), shapely.box(west + 6000, south, east, north)])
+    with pytest.warns(DataWarning, match="no weights.*every pixel counts alike"):
+        found = wb.aggregate(maps, zones, id="zone")
+    side = np.where(maps["column"] < 6, 0, 1)
+    for zone in (0, 1):
+        drawn = maps["draw"].values[:, side == zone].mean(1)
+        np.testing.assert_allclose(found["draw"].values[:, zone], drawn, rtol=1e-5)
+    assert found["mean"].attrs["units"] == maps["draw"].attrs["units"]
+    people = np.where(maps["row"] < 6, 3.0, 1.0)
+    weighed = wb.aggregate(maps.assign(weight=("individual", people)), zones, id="zone")
+    sums = maps["draw"].attrs["aggregation"] == "sum"
+    inside = side == 0
+    wanted = (maps["draw"].values * people)[:, inside].sum(1)
+    wanted /= 1 if sums else people[inside].sum()
+    np.testing.assert_allclose(weighed["draw"].values[:, 0], wanted, rtol=1e-5)

@@ -10,7 +10,7 @@ import xarray as xr
 
 import workbench as wb
 from tests.reference import country
-from workbench.checks import InputError, NotExact
+from workbench.checks import DataWarning, InputError, NotExact
 from workbench.labelled import data_hash, to_source
 
 OPTIONS = {"inducing": 12, "tolerance": 1e-2, "max_steps": 60}
@@ -269,6 +269,15 @@ def test_what_is_advised_for_areas_over_time_is_taken(monkeypatch):
     assert "Use persistence='area'" in short.summary()
     asked = wb.VBAgg(kernel="linear(log_rate)", max_steps=10, persistence="area").fit(seen)
     assert "persistent.variance" in asked.hyperparameters
+
+
+def test_a_threshold_that_no_share_exceeds_is_warned_of(ds):
+    fit = wb.VBAgg(kernel="linear(log_rate)", max_steps=40).fit(ds)
+    with pytest.warns(DataWarning, match="threshold 30 is above all rates, which are shares"):
+        fit.to_dataset(ds, threshold=[0.3, 30])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        fit.to_dataset(ds, threshold=0.3)
 
 
 @pytest.mark.slow

@@ -152,7 +152,8 @@ def _merged_survey(
     none = (trials == 0) & (tested[groups] > 0)
     require(not none.any(), f"in {int(none.sum())} areas nobody was tested (first: "
             f"{ds[schema.BAG].values[none][:3].tolist()}), so that a survey of a united area says "
-            "nothing of them; leave them out before merging, or merge otherwise")
+            "nothing of them; leave them out before merging, in Python with "
+            "wb.subset(ds, ds['trials'].values > 0), or merge otherwise")
     people = np.bincount(groups, weights=weight)[groups]
     factor = np.where(trials > 0, trials / np.maximum(tested, 1)[groups] * people / weight, 1)
     weights = ds["weight"].copy(data=ds["weight"].values * factor[membership])

@@ -45,10 +45,10 @@ def aggregate(maps: xr.Dataset, polygons: object, *, id: str | None = None,
     xr.Dataset
         Along ``bag``, the new polygons: ``mean``, ``std``, ``value_quantile`` (quantile, bag) and
         ``exceedance`` of the total and not of a rate (or of the mean, where the areas' values are
-        means), of several thresholds (threshold, bag), ``rate`` per unit of weight, ``weight``,
-        ``covered`` (the share of the polygon's area that the map covers, pixels of zero weight
-        inside areas included; totals are of that part), and the draws themselves, ``draw`` (sample,
-        bag), which are joint.
+        means, or the map, being one of points, has no weights), of several thresholds (threshold,
+        bag), ``rate`` per unit of weight, ``weight``, ``covered`` (the share of the polygon's area
+        that the map covers, pixels of zero weight inside areas included; totals are of that part),
+        and the draws themselves, ``draw`` (sample, bag), which are joint.
 
     Raises
     ------
@@ -58,7 +58,8 @@ def aggregate(maps: xr.Dataset, polygons: object, *, id: str | None = None,
     Warns
     -----
     DataWarning
-        If the map does not cover all polygons, or a threshold lies below all totals.
+        If the map has no weights or does not cover all polygons, or a threshold lies below all
+        totals.
 
     Examples
     --------
@@ -76,7 +77,8 @@ def aggregate(maps: xr.Dataset, polygons: object, *, id: str | None = None,
     require("draw" in maps, "the map keeps no joint draws, and marginal intervals do not add up; "
             "make it with fit.to_dataset(ds, draws=500) or --draws 500, or use fit.aggregate")
     attrs = maps["draw"].attrs
-    mean = attrs.get("aggregation") == "mean"       # whose units are those of rates
+    # Means have the units of rates.
+    mean = attrs.get("aggregation") == "mean" or "weight" not in maps
     zones = Zones(maps, polygons, id, polygon_crs, layer, aggregation=attrs.get("aggregation"),
                   units=attrs.get("units") if mean else None)
     drawn = zones.of_rates(maps["draw"].values.astype(float))
@@ -107,11 +109,18 @@ class Zones:
             raise InputError("polygons are added up at one period, and this map has "
                              f"{len(periods)} ({listed_periods(periods)}); take one with "
                              f"workbench.at_period(maps, {periods[-1]!r})")
+        weighed = "weight" in ds
+        if not weighed:
+            ds = ds.assign(weight=(schema.INDIVIDUAL, np.ones(ds.sizes[schema.INDIVIDUAL])))
+            warn("the map has no weights, as maps of points have none: numbers of polygons are "
+                 "means in which every pixel counts alike. For means by people give it these in "
+                 "Python: wb.aggregate(maps.assign(weight=('individual', people)), ...)",
+                 DataWarning)
         self.frame = zones_of(ds, polygons, id, crs, layer)
         self.shares, self.covered = shares_in(ds, self.frame)
         value = next((ds[name].attrs for name in ("value", "bag_mean") if name in ds), {})
         self.units = str(value.get("units", "")) if units is None else units
-        self.sums = (aggregation or value.get("aggregation", "sum")) == "sum"
+        self.sums = weighed and (aggregation or value.get("aggregation", "sum")) == "sum"
         self.weight_units = ds["weight"].attrs.get("units", "")
         self._each = ds["weight"].values.astype(float)
         self.weight = self.shares @ self._each

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,9 @@ import pandas as pd
 
 from workbench.bagging.tables import read_table
 from workbench.checks import choose, option, package, reading, reject, require
+from workbench.geo.attributes import texts
 from workbench.geo.csv_grids import DEGREES, axis_column
+from workbench.geo.treatments import Record
 
 _LONLAT = "EPSG:4326"
 _FEATURES = (".gpkg", ".shp", ".geojson", ".json", ".gdb", ".fgb", ".zip", ".kml")
@@ -17,7 +20,7 @@ _X, _Y = "x of the point", "y of the point"
 
 
 def points_table(points: object, x: str | None, y: str | None, crs: str | None,
-                 encoding: str | None, layer: str | None
+                 encoding: str | None, layer: str | None, text: Iterable[str] = ()
                  ) -> tuple[pd.DataFrame, str, str, str | None, str]:
     """A table with a row for each point, and where its coordinates are.
 
@@ -33,6 +36,8 @@ def points_table(points: object, x: str | None, y: str | None, crs: str | None,
         Of a CSV file.
     layer : str, optional
         Layer of a file of features that has several.
+    text : iterable of str
+        Columns of a CSV file that are read as text, as ids with leading zeros are.
 
     Returns
     -------
@@ -59,9 +64,50 @@ def points_table(points: object, x: str | None, y: str | None, crs: str | None,
                      "leave it out")
     if hasattr(points, "geometry") and hasattr(points, "crs"):
         return _of_features(points, x, y, crs, name)
-    frame = read_table(points, encoding=encoding)
+    frame = read_table(points, text=text, encoding=encoding)
     x, y = (given or axis_column(frame, axis, name) for axis, given in (("x", x), ("y", y)))
     return frame, x, y, crs or (_LONLAT if {x.lower(), y.lower()} <= set(DEGREES) else None), name
+
+
+def names_of(frame: pd.DataFrame, id: str | None, axes: list[str], name: str, record: Record
+             ) -> np.ndarray:
+    """Names of the points of a table: by a column, or the numbers of their rows.
+
+    Parameters
+    ----------
+    frame : pd.DataFrame
+        Rows numbered from zero.
+    id : str, optional
+        The column.
+    axes : list of str
+        Columns of the coordinates.
+    name : str
+        For messages.
+    record : Record
+        Receives how many places have several rows.
+
+    Returns
+    -------
+    array of str
+
+    Raises
+    ------
+    InputError
+        If names repeat, as those of sites that were visited several times do.
+    """
+    again = int(frame.duplicated(axes).sum())
+    if id is not None:
+        names = texts(frame[id], f"id in column {id!r}", frame.index)
+        twice = pd.unique(names[pd.Series(names).duplicated()])
+        require(twice.size == 0, f"{twice.size} ids in column {id!r} of {name} have several rows "
+                f"(first: {twice[:3].tolist()}), as sites that were visited several times do. A "
+                "map of points is of one time: keep one visit of each, add its visits up, or "
+                f"leave out {option('id')}, and each row is a point of its own")
+        return names
+    if again:
+        record.note(f"{again} rows of {name} are at a place that another row has, too: each is a "
+                    "point of its own")
+    return frame.index.to_numpy(dtype=str)
 
 
 def _features(path: Path, layer: str | None):

@@ -19,7 +19,7 @@ from workbench.geo.child_rows import positive_rows
 from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.derived import with_derived, with_distances
 from workbench.geo.pixels import pixel_covariates
-from workbench.geo.point_tables import points_table
+from workbench.geo.point_tables import names_of, points_table
 from workbench.geo.rasters import read_rasters
 from workbench.geo.resampling import aligned
 from workbench.geo.shapes import coordinate_units, usable_crs
@@ -119,7 +119,8 @@ def bag_points(
     """
     options, record = treatments_from(treatments), Record()
     choose("kind", kind, schema.KINDS)
-    frame, x, y, crs, named = points_table(points, x, y, points_crs, encoding, layer)
+    frame, x, y, crs, named = points_table(points, x, y, points_crs, encoding, layer,
+                                           [*([id] if id else []), *(labels or {}).values()])
     if again := int(frame.duplicated().sum()):
         record.suspect(suspicious(
             "duplicate-row", f"{again} rows of {named} are the same as another in every column "
@@ -128,8 +129,7 @@ def bag_points(
     wanted = [value, *(c for c in (weight, trials, id) if c), *(labels or {}).values()]
     require_columns(frame, wanted, named)
     frame = numbers_of(frame, [x, y, *([weight] if weight else [])], named)
-    names = (frame.index.to_numpy(dtype=str) if id is None
-             else texts(frame[id], f"id in column {id!r}", frame.index))
+    names = names_of(frame, id, [x, y], named, record)
     column = numbers_of(frame[[value]].dropna(), [value], named)[value].reindex(frame.index)
     values, kept = usable_values(column.to_numpy(float), names, "count" if trials else kind,
                                  options, record)

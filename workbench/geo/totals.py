@@ -128,7 +128,7 @@ def survey_errors(values: np.ndarray, numbers: np.ndarray, kept: np.ndarray, are
     untested = known & (numbers == 0)
     if untested.any():
         record.note(f"in {int(untested.sum())} areas nobody was tested (first: "
-                    f"{areas[untested][0]!r}): they are mapped from the others")
+                    f"{str(areas[untested][0])!r}): they are mapped from the others")
 
 
 def with_trials(ds: xr.Dataset, areas, trials: str) -> xr.Dataset:

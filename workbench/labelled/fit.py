@@ -11,7 +11,7 @@ import xarray as xr
 from workbench.checks import warn
 from workbench.gp.predictive import Point
 from workbench.labelled.drawing import PRESERVED
-from workbench.labelled.maps import marginal_maps, preserving_maps
+from workbench.labelled.maps import marginal_maps, preserving_maps, warn_of_thresholds
 from workbench.labelled.predictive import (
     LabelledPredictive,
     conditional_on,
@@ -198,6 +198,7 @@ class Fit(Regional):
             The attribute ``distribution`` of each says what it is conditional on.
         """
         area_effect = area_effect or preserve_totals
+        warn_of_thresholds(self, threshold)
         data = self._data(ds)       # converted once for all of the map
         latent, total = self.latent(data), self.over(data, area_effect)
         maps = {name: ds[name] for name in ("value", "trials", "weight", "membership")

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError, option, package, require
+from workbench.labelled.maps import warn_of_thresholds
 from workbench.labelled.places import same_crs
 from workbench.labelled.predictive import DISTRIBUTIONS
 from workbench.labelled.raster_blocks import Asked, Shared, block, example, fingerprint
@@ -148,6 +149,7 @@ def _asked(fit: Fit, raster: xr.Dataset, quantiles: Sequence[float], threshold) 
             unlike = str(raster[name].attrs.get("units", ""))
             require(unit in ("", "1", unlike) or unlike in ("", "1"), f"covariate {name!r} is in "
                     f"{unlike!r} in the raster, and in {unit!r} where the model learns; convert it")
+    warn_of_thresholds(fit, threshold)
     levels = tuple(float(q) for q in np.atleast_1d(np.asarray(quantiles, dtype=float)))
     limits = threshold if threshold is None or np.isscalar(threshold) else tuple(
         float(t) for t in threshold)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from workbench.checks import require
+from workbench.checks import DataWarning, require, warn
 from workbench.gp.data.runs import split
 from workbench.labelled.predictive import LabelledPredictive, labelled
 from workbench.labelled.source import Converted
@@ -17,6 +17,25 @@ if TYPE_CHECKING:
     from workbench.labelled.fit import Fit
 
 BUDGET = 20_000_000     # draws x individuals that are held at once
+
+
+def warn_of_thresholds(fit: Fit, threshold: Thresholds) -> None:
+    """Warn of thresholds that no rate can exceed, as 30 of shares.
+
+    Parameters
+    ----------
+    fit : Fit
+        The fit.
+    threshold
+        As of `Fit.to_dataset`.
+    """
+    link = getattr(getattr(fit.inner, "state", None), "link", None)
+    upper = getattr(link, "upper", np.inf)
+    beyond = [] if threshold is None else [one for one in levels_of(threshold) if one >= upper]
+    if beyond:
+        warn(f"the threshold {beyond[0]:g} is above all rates, which are shares and stay below "
+             f"{upper:g}, so that none exceeds it; give a share, such as 0.3 for 30 %",
+             DataWarning)
 
 
 def marginal_maps(rate: LabelledPredictive, expected: dict[str, str] | None, weight: xr.DataArray,

@@ -171,7 +171,8 @@ class FitRecord:
             "converged": str(self.converged),
             "cancelled": str(self.cancelled),
             "data_sha256": self._hash,
-            "extrapolation": f"{self.outside_share:.1%} of individuals outside the areas' range",
+            "extrapolation": f"{self.outside_share:.1%} of individuals outside the areas' range, "
+                             "of those learnt from",
             "versions": json.dumps(versions(*PACKAGES)), MARK: self._sanity,
             CARD: json.dumps(self._card()),
         }

@@ -65,9 +65,10 @@ def _note_few_inducing(fit) -> None:
         if z is not None and term.name != PERSISTENT), default=areas)
     if most == state.options.inducing and areas > _EACH * most:      # else there are no more places
         fit.history.notes.append(
-            f"{most} inducing inputs stand for {areas:,} areas, so that the map may be smoother "
-            f"than the totals tell: try inducing={min(areas // _EACH, _MOST):,}, whose cost grows "
-            "with the square of their number, or look whether wb.recover prefers it")
+            f"{most} inducing inputs stand for {areas:,} areas, so that the map may be smoother, "
+            "and its intervals narrower, than the totals tell: try "
+            f"inducing={min(areas // _EACH, _MOST):,}, whose cost grows with the square of their "
+            "number, or look whether wb.recover prefers it")
 
 
 def _note_persistence(fit) -> None:
