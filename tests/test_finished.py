@@ -86,7 +86,8 @@ def counted(monkeypatch, out: Path, spec: Spec, fits: list, stop_at: int | None 
 
 @pytest.mark.slow
 def test_cross_validation_goes_on_where_it_was_killed(tmp_path, monkeypatch):
-    spec = Spec(**SCORED, model="vbagg", folds=4, options=QUICK)
+    spec = Spec(**SCORED, model="vbagg", folds=4,
+                options={"inducing": 8, "max_steps": 4, "kernel": "rbf"})
     out, whole = tmp_path / "map.nc", tmp_path / "whole.nc"
     fits: list = []
     killed = counted(monkeypatch, out, spec, fits, stop_at=4)       # the map and two folds
@@ -277,7 +278,7 @@ def test_a_hangup_that_is_ignored_stays_ignored(monkeypatch):
 
 @pytest.mark.slow
 def test_kill_in_cross_validation_loses_nothing_finished(tmp_path):
-    options = {"inducing": 8, "max_steps": 20, "kernel": "ard-matern32"}
+    options = {"inducing": 8, "max_steps": 60, "kernel": "ard-matern32"}
     spec = Spec(**SCORED, folds=10, options=options)
     process = started(tmp_path, spec)
     wait_for(process, "vbagg, fold 2")
@@ -293,7 +294,7 @@ def test_kill_in_cross_validation_loses_nothing_finished(tmp_path):
 
 @pytest.mark.slow
 def test_a_signal_in_cross_validation_keeps_map_and_folds(tmp_path):
-    options = {"inducing": 8, "max_steps": 20, "kernel": "ard-matern32"}
+    options = {"inducing": 8, "max_steps": 60, "kernel": "ard-matern32"}
     process = started(tmp_path, Spec(**SCORED, folds=10, options=options))
     seen = wait_for(process, "vbagg, fold 2")
     process.send_signal(signal.SIGTERM)

@@ -1,10 +1,8 @@
 """Plots of the notebooks in JupyterLab, in a browser that reaches no other machine.
 
-Whether plots are drawn is decided by the first cell of a notebook, which loads scripts: it is run
-as it stands, and small plots follow it instead of the notebook's own, which take minutes to
-compute. To open JupyterLab, start a kernel and import takes longer than to draw. So the cells of
-all notebooks are run one after the other in one of them, and each is reported by its own test;
-those that import hvplot, which loads scripts itself, come last.
+To open JupyterLab, start a kernel and import takes longer than to draw. So the first cells of all
+notebooks are run one after the other in one of them, and each is told of by its own test; those
+that import hvplot, which loads scripts itself, come last.
 """
 
 import os
@@ -21,8 +19,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
-#: Small plots: of HoloViews, and by hvplot for a notebook that uses it anywhere.
-CURVE = "import holoviews as hv\nhv.Curve([1, 3, 2])"
+#: A small plot for a notebook that uses hvplot further down than its first plot.
 HVPLOT = ("import hvplot.pandas, pandas as pd\n"
           "pd.DataFrame({'a': [1, 2, 3]}).hvplot.line()")
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -40,9 +37,16 @@ def code_cells(path: Path) -> list:
     return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
 
 
-def probes(path: Path) -> list[str]:
-    """Small plots of the kinds that a notebook draws."""
-    return [CURVE, HVPLOT] if ".hvplot" in path.read_text(encoding="utf-8") else [CURVE]
+def drawn(cell) -> bool:
+    """Whether a stored cell shows a plot, which is stored as a picture."""
+    return any("image/png" in output.get("data", {}) for output in cell.outputs)
+
+
+def up_to_a_plot(path: Path) -> list[str]:
+    """Cells of a notebook up to the first that draws."""
+    cells = code_cells(path)
+    last = next(number for number, cell in enumerate(cells) if drawn(cell))
+    return [cell.source for cell in cells[:last + 1]]
 
 
 def with_hvplot(path: Path) -> bool:
@@ -110,15 +114,18 @@ def blocked(browser):
 
 @pytest.fixture(scope="module")
 def drawn_together(lab, blocked):
-    """First cells of all notebooks, each with its small plots.
+    """Cells of all notebooks up to their first plots.
 
     By notebook the numbers of its cells, those of them that draw, and what all cells have put out.
     """
     (url, folder), page, cells, where = lab, blocked, [], {}
     for path in sorted(NOTEBOOKS, key=with_hvplot):
-        begin, plots = len(cells), probes(path)
-        cells += [code_cells(path)[0].source, *plots]
-        where[path] = range(begin, len(cells)), range(begin + 1, len(cells))
+        own, begin = up_to_a_plot(path), len(cells)
+        plots = [begin + len(own) - 1]
+        if ".hvplot" in path.read_text(encoding="utf-8") and ".hvplot" not in own[-1]:
+            own, plots = [*own, HVPLOT], [*plots, begin + len(own)]
+        cells += own
+        where[path] = range(begin, len(cells)), plots
     name = "all.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell(one, metadata=GO_ON) for one in cells],
                                 metadata=KERNEL), folder / "notebooks" / name)
@@ -139,9 +146,10 @@ def drawn_together(lab, blocked):
 @pytest.mark.ui
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_notebook_draws_without_network(drawn_together, blocked, path):
-    """Its own first cell, a plot of HoloViews, and one by hvplot if it has some."""
+    """Its own cells up to its first plot, and one by hvplot if it has some further down."""
     where, outputs = drawn_together
     cells, plots = where[path]
+    assert len(cells) > 1
     put_out = [output for number in cells for output in outputs[number]]
     assert [output for output in put_out if output["output_type"] == "error"] == []
     # Scripts that another notebook has brought along serve its plots, too: it has its own.

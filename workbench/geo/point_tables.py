@@ -95,19 +95,18 @@ def names_of(frame: pd.DataFrame, id: str | None, axes: list[str], name: str, re
     InputError
         If names repeat, as those of sites that were visited several times do.
     """
-    again = int(frame.duplicated(axes).sum())
-    if id is not None:
-        names = texts(frame[id], f"id in column {id!r}", frame.index)
-        twice = pd.unique(names[pd.Series(names).duplicated()])
-        require(twice.size == 0, f"{twice.size} ids in column {id!r} of {name} have several rows "
-                f"(first: {twice[:3].tolist()}), as sites that were visited several times do. A "
-                "map of points is of one time: keep one visit of each, add its visits up, or "
-                f"leave out {option('id')}, and each row is a point of its own")
-        return names
-    if again:
+    if again := int(frame.duplicated(axes).sum()):
         record.note(f"{again} rows of {name} are at a place that another row has, too: each is a "
                     "point of its own")
-    return frame.index.to_numpy(dtype=str)
+    if id is None:
+        return frame.index.to_numpy(dtype=str)
+    names = texts(frame[id], f"id in column {id!r}", frame.index)
+    twice = pd.unique(names[pd.Series(names).duplicated()])
+    require(twice.size == 0, f"{twice.size} ids in column {id!r} of {name} have several rows "
+            f"(first: {twice[:3].tolist()}), as sites that were visited several times do. A "
+            "map of points is of one time: keep one visit of each, add its visits up, or "
+            f"leave out {option('id')}, and each row is a point of its own")
+    return names
 
 
 def _features(path: Path, layer: str | None):
