@@ -42,7 +42,7 @@ CASES: dict[str, tuple[int, int, dict]] = {
     "60,000 in 3,000 areas, link square": (60_000, 3_000, PLAIN | {"link": "square"}),
     "10,000 in 1,000 areas, 500 features": (10_000, 1_000, {"inducing": 500}),
     "20,000 in 100 areas, averages": (20_000, 100, AVERAGES),
-    "100,000 in 300 areas, averages": (100_000, 300, AVERAGES),
+    "100,000 in 300 areas, averages": (100_000, 300, AVERAGES | {"inducing": 100}),
     "4,000 in 300 areas, 300 averages": (4_000, 300, AVERAGES | {"inducing": 300}),
     "50,000 in 100 areas, Normal, averages": (50_000, 100, NORMAL | AVERAGES),
     "10,000 in 2,000 areas, Normal, 400 features": (10_000, 2_000, NORMAL | {"inducing": 400}),

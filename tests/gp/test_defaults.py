@@ -138,3 +138,20 @@ def test_a_word_that_is_none_is_refused():
         VariationalOptions(nugget="aut")
     with pytest.raises(InputError, match="did you mean 'auto'"):
         VariationalOptions(overdispersion="aut")
+
+
+@pytest.mark.parametrize("sizes, asked, taken", [
+    ((1,) * 250, "auto", 100), ((1,) * 500, "auto", 200), ((3,) * 500, "auto", 200),
+    ((1,) * 2_000, "auto", 400), ((1,) * 500, 30, 30),
+    ((40,) * 400, "auto", 125), ((80,) * 400, "auto", 125),     # of these on 40 clusters each
+    ((50,) * 1_000, "auto", 100)])
+def test_inducing_inputs_of_many_bags(sizes, asked, taken):
+    source = made.counts(made.bags(sizes))
+    state = VariationalState(VBAgg(kernel="rbf", inducing=asked), source)
+    assert state.options.inducing == taken == len(state.field.inducing[0])
+
+
+@pytest.mark.parametrize("wrong", [0, 2.5, True, "many", None])
+def test_a_number_of_inducing_inputs_is_whole(wrong):
+    with pytest.raises(InputError, match="inducing .*got"):
+        VariationalOptions(inducing=wrong)

@@ -126,7 +126,7 @@ def test_ctrl_c_while_a_fit_is_diagnosed_is_the_users_and_keeps_nothing(monkeypa
 
 @pytest.mark.parametrize("kind, aggregation, areas, expected", [
     ("continuous", "mean", 216, 216), ("continuous", "mean", 40, 100),
-    ("continuous", "mean", 3_000, 400), ("count", "mean", 216, 216), ("count", "sum", 216, 100)])
+    ("continuous", "mean", 3_000, 400), ("count", "mean", 216, 216), ("count", "sum", 216, "auto")])
 def test_values_that_are_no_counts_have_an_inducing_input_for_each_area(
         kind, aggregation, areas, expected):
     ds = xr.Dataset({"value": ("bag", np.ones(areas), {"kind": kind, "aggregation": aggregation})})

@@ -11,7 +11,6 @@ from workbench.bagging import periods_of
 from workbench.checks import choose
 from workbench.gp.likelihoods.links import LINKS
 from workbench.gp.likelihoods.noise import AREA
-from workbench.gp.models.options import VariationalOptions
 from workbench.gp.models.vbagg.state import USUAL_NUGGET
 from workbench.labelled.scale_of_values import (
     DECISIVE,
@@ -24,7 +23,7 @@ from workbench.schema import BAG, COVARIATE, aggregation, counts_add_up, kind
 
 #: What a std exceeds with a prior probability of 5 %, in units of what it is expected to be.
 _MOST_EXPECTED = 3.0
-_MOST_INDUCING = 400
+_LEAST_INDUCING, _MOST_INDUCING = 100, 400
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ def options_for(candidate: Candidate, effort: Effort, seed: int) -> dict:
             "average": effort.average}
 
 
-def inducing_of(ds: xr.Dataset) -> int:
+def inducing_of(ds: xr.Dataset) -> int | str:
     """Inducing variables of each smooth term: of values that are no counts one an area, or 400.
 
     Fewer than there are areas make a map that is smoother than the areas' values, and what they
@@ -180,13 +179,12 @@ def inducing_of(ds: xr.Dataset) -> int:
 
     Returns
     -------
-    int
-        `workbench.VBAgg`'s own number of counts, of positives out of trials, and of fewer areas.
+    int or "auto"
+        As `workbench.VBAgg` chooses it of counts and positives out of trials.
     """
-    usual = VariationalOptions().inducing
     if "trials" in ds or counts_add_up(ds):
-        return usual
-    return min(max(usual, ds.sizes[BAG]), _MOST_INDUCING)
+        return "auto"
+    return min(max(_LEAST_INDUCING, ds.sizes[BAG]), _MOST_INDUCING)
 
 
 def options_of_values(data: Converted, given: Mapping | None = None) -> dict:

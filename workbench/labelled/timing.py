@@ -15,7 +15,7 @@ from workbench.gp.inference.parts import ENTRIES, in_parts, seen_in_learning
 from workbench.gp.inference.trainers import closed_form
 from workbench.gp.kernels.bag_between import summable
 from workbench.gp.models.options import MOST_PERSISTENT, MOST_SURVEYED
-from workbench.gp.models.vbagg.design import learns_on_clusters
+from workbench.gp.models.vbagg.design import learns_on_clusters, with_inducing
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import MOST_FEATURES, VariationalState
 from workbench.gp.models.vbagg.summed_out import aside
@@ -115,7 +115,7 @@ def auto_bytes(ds: xr.Dataset, summed: bool = False) -> float:
     """
     individuals, columns = ds["covariates"].shape
     sizes = torch.bincount(torch.as_tensor(ds["membership"].values))
-    options, inducing = VBAgg().options, inducing_of(ds)
+    options = with_inducing(VBAgg(inducing=inducing_of(ds)).options, sizes)
     clusters = sizes.clamp_max(options.compress)
     large = learns_on_clusters(sizes, options.compress)
     learnt = int(clusters.sum()) if large else individuals
@@ -125,7 +125,7 @@ def auto_bytes(ds: xr.Dataset, summed: bool = False) -> float:
     apart = trials and lasting == len(sizes)
     most = MOST_SURVEYED if apart else MOST_PERSISTENT
     lasting = lasting if lasting <= most else 0
-    return _bytes(individuals, columns + 2, 2 * inducing + lasting, len(sizes),
+    return _bytes(individuals, columns + 2, 2 * options.inducing + lasting, len(sizes),
                   learnt if large else None, _pairs(clusters if large else sizes), 8,
                   counted and not trials, int((clusters if large else sizes).max()),
                   closed=summed and not lasting

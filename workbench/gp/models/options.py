@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
+from numbers import Integral
 from typing import ClassVar
 
 import torch
@@ -26,6 +27,9 @@ OVERDISPERSIONS, LAYOUTS = ("auto", "none", "area"), ("additive", "joint")
 # Areas whose effects are kept without being asked: in several periods, and of surveys, which are
 # integrated out while hyperparameters are learnt; of more surveyed areas they are not kept.
 MOST_PERSISTENT, MOST_SURVEYED = 500, 2_000
+# Inducing inputs of each smooth term without being asked: the least and the most, the share of the
+# number of bags, and the most features (individuals, or clusters, times inducing inputs).
+LEAST_INDUCING, MOST_INDUCING, SHARE_INDUCING, MOST_LEARNT_ON = 100, 400, 0.4, 2_000_000
 
 
 def option(default, help: str, *, choices=None, bounds=None, unit: str = ""):
@@ -79,6 +83,12 @@ def require_nugget(nugget: float | str) -> None:
         raise reject("nugget a number, 'learn' or 'auto'", repr(nugget), "write nugget=0.2")
 
 
+def _require_inducing(inducing: int | str) -> None:
+    """Refuse what is neither a whole number nor ``auto``."""
+    if inducing != "auto" and (isinstance(inducing, bool) or not isinstance(inducing, Integral)):
+        raise reject("inducing a whole number or 'auto'", repr(inducing), "write inducing=100")
+
+
 @dataclass(frozen=True)
 class AggregatedOptions(Options):
     """Options of the exact aggregated GP."""
@@ -118,7 +128,11 @@ class VariationalOptions(AggregatedOptions):
     nugget: float | str = option(
         "auto", "std of individual white noise in f on the link scale: a number, or learn; auto is "
         "learn for Poisson counts, else 0", bounds=(0.0, 10.0))
-    inducing: int = option(100, "inducing inputs of each stationary term", bounds=(1, 20_000))
+    inducing: int | str = option(
+        "auto", f"inducing inputs of each stationary term; auto is {SHARE_INDUCING} of the number "
+        f"of bags, from {LEAST_INDUCING} to {MOST_INDUCING}, and above the first of these while "
+        f"individuals (clusters with compress) times inducing inputs are at most "
+        f"{MOST_LEARNT_ON // 1_000_000} million", bounds=(1, 20_000))
     compress: int = option(
         40, "most clusters per area while hyperparameters are learnt on more than 4,000 "
         "individuals; 0 uses all", bounds=(0, 1_000_000))
@@ -142,6 +156,7 @@ class VariationalOptions(AggregatedOptions):
     def __post_init__(self):
         super().__post_init__()
         require_nugget(self.nugget)
+        _require_inducing(self.inducing)
         chosen = LIKELIHOODS.get(self.likelihood)
         if chosen is not None and chosen.multiplied and self.overdispersion == "area":
             raise InputError(f"the {self.likelihood} likelihood already is overdispersed; use "

@@ -68,8 +68,10 @@ class VBAgg(LabelledModel):
     nugget : float or str, default "auto"
         Std of individual white noise in f on the link scale: a number, or learn; auto is learn for
         Poisson counts, else 0; from 0 to 10.
-    inducing : int, default 100
-        Inducing inputs of each stationary term; from 1 to 20,000.
+    inducing : int or str, default "auto"
+        Inducing inputs of each stationary term; auto is 0.4 of the number of bags, from 100 to 400,
+        and above the first of these while individuals (clusters with compress) times inducing
+        inputs are at most 2 million; from 1 to 20,000.
     compress : int, default 40
         Most clusters per area while hyperparameters are learnt on more than 4,000 individuals; 0
         uses all; from 0 to 1,000,000.
@@ -116,7 +118,7 @@ class VBAgg(LabelledModel):
                  dtype: str = "float64", device: str = "cpu", noise: str = "auto",
                  likelihood: str = "auto", link: str = "auto", bound: str = "default",
                  overdispersion: str = "auto", persistence: str = "auto",
-                 nugget: float | str = "auto", inducing: int = 100, compress: int = 40,
+                 nugget: float | str = "auto", inducing: int | str = "auto", compress: int = 40,
                  average: int | str = 0, inducing_inputs: str = "held",
                  layout: str = "additive") -> None:
         self._set(locals())

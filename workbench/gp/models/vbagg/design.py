@@ -24,7 +24,13 @@ from workbench.gp.kernels.persistent import PersistentTerm, areas_as_inputs, con
 from workbench.gp.likelihoods.links import Link
 from workbench.gp.models import assembly
 from workbench.gp.models.casting import cast_bags
-from workbench.gp.models.options import VariationalOptions
+from workbench.gp.models.options import (
+    LEAST_INDUCING,
+    MOST_INDUCING,
+    MOST_LEARNT_ON,
+    SHARE_INDUCING,
+    VariationalOptions,
+)
 
 # Below this many individuals an evaluation is quick and compression not worth its approximation.
 SMALL = 4_000
@@ -124,6 +130,21 @@ def learns_on_clusters(sizes: Tensor, most: int) -> bool:
     """
     few = float(sizes.sum()) <= SMALL and float(sizes.double().square().sum()) <= FEW_PAIRS
     return most > 0 and not few and float(sizes.max()) > most
+
+
+def with_inducing(options: VariationalOptions, sizes: Tensor) -> VariationalOptions:
+    """Options with a number of inducing inputs for bags of these numbers of individuals.
+
+    Totals of many bags show more detail than 100 inducing inputs can follow: what they cannot is
+    learnt as effects of areas, the map is too smooth and its intervals are too narrow. More are
+    taken where they cost seconds, not minutes.
+    """
+    if options.inducing != "auto":
+        return options
+    on_clusters = learns_on_clusters(sizes, options.compress)
+    learnt = int((sizes.clamp_max(options.compress) if on_clusters else sizes).sum())
+    most = min(int(SHARE_INDUCING * len(sizes)), MOST_LEARNT_ON // learnt, MOST_INDUCING)
+    return replace(options, inducing=max(LEAST_INDUCING, most))
 
 
 def clusters_of(options: VariationalOptions, whole: Geometry) -> Clusters | None:
