@@ -25,8 +25,8 @@ def grid_places(ds: xr.Dataset, cells: int = 100, margin: float = 0.05) -> xr.Da
     Returns
     -------
     xr.Dataset
-        Bagged dataset, one bag per pixel, weights one and values zero, without meaning;
-        row, column and the grid's attributes, so that maps can be written as rasters.
+        Bagged dataset without ``value``, one bag per pixel, weights one; row, column and the
+        grid's attributes, so that maps can be written as rasters.
 
     Raises
     ------
@@ -64,8 +64,7 @@ def grid_places(ds: xr.Dataset, cells: int = 100, margin: float = 0.05) -> xr.Da
                 "y": (schema.INDIVIDUAL, north - size * (row + 0.5), dict(ds["y"].attrs)),
                 "row": (schema.INDIVIDUAL, row), "column": (schema.INDIVIDUAL, column)})
     out = assemble(individuals, np.arange(rows * columns), np.zeros(rows * columns),
-                   np.arange(rows * columns),
-                   value_attrs={**ds["value"].attrs, "aggregation": "mean", "kind": "continuous"})
+                   np.arange(rows * columns)).drop_vars("value")
     out.attrs |= {"grid_shape": [rows, columns],
                   "grid_transform": [size, 0.0, float(low[0]), 0.0, -size, float(north)],
                   **{name: ds.attrs[name] for name in ("crs",) if name in ds.attrs}}

@@ -205,8 +205,8 @@ def raster_places(
     Returns
     -------
     xr.Dataset
-        Bagged dataset, one bag per pixel, weights one and values zero, without meaning; row,
-        column and the grid's attributes, so that maps can be written as rasters.
+        Bagged dataset without ``value``, one bag per pixel, weights one; row, column and the
+        grid's attributes, so that maps can be written as rasters.
 
     Raises
     ------
@@ -237,7 +237,7 @@ def raster_places(
     ds.attrs |= {"crs": grid.rio.crs.to_string(), "grid_shape": [int(n) for n in grid.shape],
                  "grid_transform": [float(v) for v in tuple(transform)[:6]]}
     ds = with_distances(ds, distance_to, record)
-    return ds.assign_attrs(treatments=str(record))
+    return ds.drop_vars("value").assign_attrs(treatments=str(record))
 
 
 def _layers(covariates, record: Record, options: CleaningOptions, classes, class_labels,
