@@ -172,3 +172,39 @@ def test_a_period_of_a_map_over_time_is_added_up(tmp_path, monkeypatch):
                  "cases", "--covariates", "height.tif", "--weight", "people.tif", "--draws", 10)
     none = workbench("aggregate", "still.nc", *ask, "--period", "2020")
     assert none.exit_code == 2 and "has no periods; leave --period 2020 out" in none.stderr
+
+
+def test_maps_of_points_by_people(tmp_path, monkeypatch):
+    """From draws and fitted again; of a map that has weights it is refused."""
+    monkeypatch.chdir(tmp_path)
+    files.kit(tmp_path)
+    rng = np.random.default_rng(0)
+    x, y = 500_500 + 1000 * rng.integers(0, 12, (2, 30))
+    pd.DataFrame({"x": x, "y": y + 4_500_000, "n": 20, "positive": rng.integers(0, 20, 30)}
+                 ).drop_duplicates(["x", "y"]).to_csv("sites.csv", index=False)
+    geopandas.GeoDataFrame({"zone": ["all"]}, crs=files.CRS, geometry=[
+        shapely.box(500_000, 5_000_000, 512_000, 5_012_000)]).to_file("all.gpkg")
+    found = {}
+    for name, draws in (("drawn.nc", ["--draws", 300]), ("plain.nc", [])):
+        made = workbench("disaggregate", "--points", "sites.csv", "--points-crs", files.CRS,
+                         "--value", "positive", "--trials", "n", "--covariates", "height.tif",
+                         "--model", "vbagg", "--kernel", "linear", "--max-steps", 5, *draws,
+                         "--out", name)
+        assert made.exit_code == 0, (made.output, made.exception)
+        result = workbench("aggregate", name, "--to", "all.gpkg", "--id", "zone", "--weight",
+                           "people.tif", "--samples", 300, "--out", "out.nc", "--quiet")
+        assert result.exit_code == 0, (result.output, result.exception)
+        found[name] = wb.read("out.nc")
+    maps = wb.read("drawn.nc")
+    each = wb.with_weight(maps, "people.tif")["weight"].values
+    np.testing.assert_allclose(
+        found["drawn.nc"]["draw"].values[:, 0],
+        np.average(maps["draw"].values, axis=1, weights=each), rtol=1e-5)
+    drawn, again = (found[name] for name in ("drawn.nc", "plain.nc"))
+    apart = abs(drawn["mean"].item() - again["mean"].item())
+    assert apart < 4 * drawn["std"].item() / np.sqrt(150)
+    files.mapped(tmp_path / "areas.nc", "--polygons", "full.gpkg", "--id", "code", "--value",
+                 "cases", "--covariates", "height.tif", "--weight", "people.tif", "--draws", 10)
+    refused = workbench("aggregate", "areas.nc", "--to", "all.gpkg", "--weight", "people.tif",
+                        "--out", "out.nc")
+    assert refused.exit_code == 2 and "have weights, by which they were learnt" in refused.stderr

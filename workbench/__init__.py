@@ -82,6 +82,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "slope": "geo",
     "read": "geo",
     "to_raster": "geo",
+    "with_weight": "geo",
     "write": "geo",
     "write_blocks": "geo",
     "Check": "preflight",

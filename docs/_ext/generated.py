@@ -37,7 +37,7 @@ GROUPS = {
         "MRGPRN", "CentrePointGPRN", "MRDGP", "MRCascade", "Nystrom", "NeuralNetwork", "BagPixel",
         "BagConstant", "ConditionalMean", "make_model", "impute", "tune", "Fit",
         "load_fit"],
-    "Maps": ["write_blocks", "aggregate", "explain", "ranks"],
+    "Maps": ["write_blocks", "aggregate", "with_weight", "explain", "ranks"],
     "Checks": [
         "check", "Check", "evaluate", "cross_validate", "recover", "rehearse", "compare",
         "compare_engines", "table", "rescale_to_totals"],

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import shapely
+import xarray as xr
 
 import workbench as wb
 from tests.geo.files import CRS, height, kit, mapped, refusal
@@ -256,3 +257,48 @@ def test_maps_of_points_are_averaged_over_polygons(kind):
     wanted = (maps["draw"].values * people)[:, inside].sum(1)
     wanted /= 1 if sums else people[inside].sum()
     np.testing.assert_allclose(weighed["draw"].values[:, 0], wanted, rtol=1e-5)
+
+
+def people(cell=500.0, name="people") -> xr.DataArray:
+    """People on pixels of half the size, none of them known in the last column of the map."""
+    rows = np.arange(24)
+    values = np.where(rows[:, None] < 12, 3.0, 1.0) * np.ones(24)
+    values[:, 22:] = np.nan
+    return xr.DataArray(values, dims=("y", "x"), name=name, attrs={"units": "people"}, coords={
+        "y": 5_012_000 - cell * (rows + 0.5), "x": 500_000 + cell * (rows + 0.5)}
+        ).rio.write_crs(CRS)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
+def test_pixels_of_a_map_of_points_count_by_a_raster():
+    fit = wb.VBAgg(kernel="linear", max_steps=5).fit(bagged())
+    places = wb.raster_places([height()])
+    maps = fit.to_dataset(places, draws=30).drop_dims("bag").drop_vars(["membership", "weight"])
+    with pytest.warns(DataWarning, match="12 of 144 pixels of the map have no weight in 'people'"):
+        weighed = wb.with_weight(maps, people())
+    wanted = np.where(maps["column"] == 11, 0, np.where(maps["row"] < 6, 12, 4))
+    np.testing.assert_allclose(weighed["weight"], wanted)
+    assert weighed["weight"].attrs["units"] == "people"
+    assert "weight 'people' was summed from 24 x 24 pixels" in weighed.attrs["treatments"]
+    whole = gpd.GeoDataFrame({"zone": ["all"]}, crs=CRS, geometry=[
+        shapely.box(500_000, 5_000_000, 512_000, 5_012_000)])
+    found = wb.aggregate(weighed, whole, id="zone")
+    np.testing.assert_allclose(found["draw"].values[:, 0], np.average(
+        maps["draw"].values, axis=1, weights=wanted), rtol=1e-5)
+    with pytest.warns(DataWarning, match="have no weight"):     # as places to map, too
+        np.testing.assert_allclose(wb.with_weight(places, people())["weight"], wanted)
+
+
+def test_what_cannot_be_weighed_says_why():
+    places = wb.raster_places([height()])
+    own = places.assign(weight=places["weight"] * 2)
+    with pytest.raises(InputError, match="have weights, by which they were learnt from"):
+        wb.with_weight(own, people())
+    away = people().assign_coords(x=people()["x"] + 1e6)
+    with pytest.raises(InputError, match="'people' covers no pixel of the map"):
+        wb.with_weight(places, away)
+    with pytest.raises(InputError, match="states no CRS"):
+        wb.with_weight(places.drop_attrs(deep=False).assign_attrs(
+            {name: places.attrs[name] for name in ("grid_shape", "grid_transform")}), people())
+    with pytest.raises(InputError, match="not pixels of a raster"):
+        wb.with_weight(bagged().drop_vars("weight"), people())

@@ -11,6 +11,7 @@ from workbench.gp.data.bags import Targets
 from workbench.gp.likelihoods import likelihood_for
 from workbench.gp.models.options import VariationalOptions
 from workbench.gp.models.registry import MODELS
+from workbench.gp.models.vbagg.design import with_inducing
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import VariationalState
 
@@ -144,11 +145,21 @@ def test_a_word_that_is_none_is_refused():
     ((1,) * 250, "auto", 100), ((1,) * 500, "auto", 200), ((3,) * 500, "auto", 200),
     ((1,) * 2_000, "auto", 400), ((1,) * 500, 30, 30),
     ((40,) * 400, "auto", 125), ((80,) * 400, "auto", 125),     # of these on 40 clusters each
-    ((50,) * 1_000, "auto", 100)])
+    ((50,) * 1_000, "auto", 100),
+    ((1,) * 330 + (40_000,) * 10, "auto", 124)])    # so that q is found on all
 def test_inducing_inputs_of_many_bags(sizes, asked, taken):
-    source = made.counts(made.bags(sizes))
-    state = VariationalState(VBAgg(kernel="rbf", inducing=asked), source)
-    assert state.options.inducing == taken == len(state.field.inducing[0])
+    options = VariationalOptions(inducing=asked)
+    assert with_inducing(options, torch.tensor(sizes)).inducing == taken
+
+
+def test_inducing_inputs_of_centres_and_of_the_square_link():
+    source = made.counts(made.bags((50,) * 1_000))
+    centres = VariationalState(MODELS["centre-point"](kernel="rbf"), source)
+    assert len(centres.bags.x) == 1_000 and centres.options.inducing == 400
+    few = made.counts(made.bags((1,) * 500))
+    for link, taken in (("square", 100), ("exp", 200)):
+        state = VariationalState(VBAgg(kernel="rbf", link=link), few)
+        assert state.options.inducing == taken == len(state.field.inducing[0])
 
 
 @pytest.mark.parametrize("wrong", [0, 2.5, True, "many", None])

@@ -15,7 +15,7 @@ from tests.labelled.small_fits import learnt, made
 from workbench import checks
 from workbench.checks import InputError
 from workbench.gp.models.registry import ENTRIES
-from workbench.labelled import data_hash
+from workbench.labelled import candidates, data_hash
 from workbench.labelled.stored.archive import FACTS, TENSORS, read_archive, write_archive
 from workbench.labelled.stored.datasets import decode, encode
 
@@ -268,3 +268,47 @@ def test_files_of_former_versions_are_read(path):
                          ("bag_std", over.std)):
         np.testing.assert_allclose(values, expected[name], rtol=1e-6)
     assert fit.hyperparameters.keys() == expected["hyperparameters"].keys()
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+@pytest.mark.parametrize("model", [
+    wb.VBAgg(kernel="rbf", inducing_inputs="averages", inducing=100, max_steps=2),
+    wb.Auto(effort="quick")], ids=["vbagg", "auto"])
+def test_files_of_version_1_have_a_hundred_inducing_inputs(tmp_path, monkeypatch, model):
+    """The default of then, which is not written; more are taken now of so many totals."""
+    monkeypatch.setattr(candidates, "inducing_of", lambda ds: 100)
+    monkeypatch.setattr("workbench.labelled.classes.auto.inducing_of", lambda ds: 100)
+    monkeypatch.setattr(candidates, "CANDIDATES", [
+        one for one in candidates.CANDIDATES if one.name in ("flat", "place")])
+    ds = repeated_places()
+    fit = model.fit(ds)
+    path = tmp_path / "fit.wbfit"
+    fit.save(path)
+
+    def as_then(facts, tensors):
+        facts["version"] = 1
+        for one in (facts["options"], *facts["facts"].get("candidates", {}).values()):
+            one.pop("inducing", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", checks.ApproximationWarning)
+        again = wb.load_fit(changed(path, tmp_path / "then.wbfit", as_then))
+    np.testing.assert_allclose(again.at(ds).mean, fit.at(ds).mean)
+    for one in getattr(again, "candidates", {"": again}).values():
+        assert one.model.options.inducing == one.inner.state.options.inducing == 100
+
+
+def repeated_places():
+    """Counts at 120 places, several of each: 288 bags, which take 115 inducing inputs."""
+    rng = np.random.default_rng(0)
+    place = np.concatenate([np.arange(120), rng.integers(0, 120, 168)])
+    xy = rng.uniform(0, 10, (120, 2))[np.sort(place)]
+    count = len(xy)
+    return xr.Dataset(
+        {"covariates": (("individual", "covariate"), np.zeros((count, 0))),
+         "weight": ("individual", np.full(count, 50.0)),
+         "membership": ("individual", np.arange(count)),
+         "value": ("bag", rng.poisson(50 * np.exp(np.sin(xy[:, 0]) - 1)).astype(float),
+                   {"kind": "count", "aggregation": "sum", "units": "cases"})},
+        coords={"x": ("individual", xy[:, 0]), "y": ("individual", xy[:, 1]),
+                "bag": [f"b{k}" for k in range(count)],
+                "covariate": np.array([], dtype=str)})

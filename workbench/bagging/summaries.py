@@ -147,8 +147,13 @@ def move_to_centres(ds: xr.Dataset, location: str = "mean") -> xr.Dataset:
     >>> len(set(moved["x"].values)) <= ds.sizes["bag"]
     True
     """
+    if "value" in ds:
+        statistic = schema.statistic(ds)
+    else:                               # places to predict at: where they are is all that is asked
+        statistic, known = "mean", {"kind": "continuous", "aggregation": "mean"}
+        ds = ds.assign(value=(schema.BAG, np.zeros(ds.sizes[schema.BAG]), known))
     centres = summarise(ds.drop_vars(["individual_value", "trials", "sample_variance"],
-                                     errors="ignore"), schema.statistic(ds), location)
+                                     errors="ignore"), statistic, location)
     members = ds["membership"].values
     out = ds.assign(covariates=(ds["covariates"].dims, centres["covariates"].values[members],
                                 ds["covariates"].attrs))

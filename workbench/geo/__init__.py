@@ -18,12 +18,13 @@ from workbench.geo.points import bag_points, raster_places
 from workbench.geo.polygons import bag_polygons
 from workbench.geo.region import polygon_places
 from workbench.geo.treatments import CleaningOptions
+from workbench.geo.weighting import with_weight
 
 __all__ = [
     "BLOCK_FORMATS", "CleaningOptions", "aggregate", "area_columns", "at_period", "bag_children",
     "bag_points", "bag_polygons", "check_format", "child_places", "distance_to", "grid_areas",
     "in_period", "open_rasters", "polygon_places", "raster_places", "read", "scheduled", "slope",
-    "to_raster", "write", "write_blocks",
+    "to_raster", "with_weight", "write", "write_blocks",
 ]
 
 __getattr__ = moved(__name__, {"Treatments": ".CleaningOptions"})

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import DataWarning, InputError, require, warn
+from workbench.checks import DataWarning, InputError, option, require, warn
 from workbench.geo.maps import listed_periods, map_periods
 from workbench.geo.overlay import shares_in, zones_of
 from workbench.schema.exceedance import Thresholds, exceedance_map, levels_of
@@ -113,8 +113,9 @@ class Zones:
         if not weighed:
             ds = ds.assign(weight=(schema.INDIVIDUAL, np.ones(ds.sizes[schema.INDIVIDUAL])))
             warn("the map has no weights, as maps of points have none: numbers of polygons are "
-                 "means in which every pixel counts alike. For means by people give it these in "
-                 "Python: wb.aggregate(maps.assign(weight=('individual', people)), ...)",
+                 "means in which every pixel counts alike. For means by people give it a raster "
+                 f"of these: {option('weight', 'people.tif')} of workbench aggregate, "
+                 "wb.with_weight(maps, 'people.tif') in Python",
                  DataWarning)
         self.frame = zones_of(ds, polygons, id, crs, layer)
         self.shares, self.covered = shares_in(ds, self.frame)

@@ -14,8 +14,9 @@ from workbench.labelled.stored.archive import plain, write_archive
 from workbench.labelled.stored.datasets import encode
 from workbench.outputs import FIT_SUFFIX, versions
 
-#: What the file is, and the version of what is in it: raised when older readers would go wrong.
-FORMAT, SCHEMA_VERSION = "workbench fit", 1
+#: What the file is, and the version of what is in it: raised when older readers would go wrong, or
+#: a default has changed, as options that are the defaults are not written.
+FORMAT, SCHEMA_VERSION = "workbench fit", 2
 
 
 def save_fit(fit, path: str | Path, packages: tuple[str, ...] = ()) -> None:

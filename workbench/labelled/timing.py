@@ -15,9 +15,9 @@ from workbench.gp.inference.parts import ENTRIES, in_parts, seen_in_learning
 from workbench.gp.inference.trainers import closed_form
 from workbench.gp.kernels.bag_between import summable
 from workbench.gp.models.options import MOST_PERSISTENT, MOST_SURVEYED
-from workbench.gp.models.vbagg.design import learns_on_clusters, with_inducing
+from workbench.gp.models.vbagg.design import MOST_FEATURES, learns_on_clusters, with_inducing
 from workbench.gp.models.vbagg.model import VBAgg
-from workbench.gp.models.vbagg.state import MOST_FEATURES, VariationalState
+from workbench.gp.models.vbagg.state import VariationalState
 from workbench.gp.models.vbagg.summed_out import aside
 from workbench.labelled.candidates import inducing_of
 from workbench.labelled.recurring import areas_with_effects

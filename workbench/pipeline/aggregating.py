@@ -61,14 +61,18 @@ def aggregated(spec: AggregateSpec, progress: bool = False, callback=None, worke
 
 
 def _at(ds: xr.Dataset, spec: AggregateSpec) -> xr.Dataset:
-    """A map or its data at the period that is asked for; of one that has none all of it."""
+    """A map or its places at the period that is asked for, all of one that has none; weighed."""
     periods = map_periods(ds)
     require(bool(periods) or spec.period is None, f"{spec.map} has no periods; leave "
             f"{option('period', spec.period)} out")
     require(len(periods) < 2 or spec.period is not None, "polygons are added up at one period, and "
             f"{spec.map} has {len(periods)} ({listed_periods(periods)}); choose one with "
             + option("period", next(reversed(periods), "")))
-    return ds if spec.period is None else geo.at_period(ds, spec.period)
+    ds = ds if spec.period is None else geo.at_period(ds, spec.period)
+    if spec.weight is None:
+        return ds
+    existing("raster", spec.weight, directory=True)
+    return geo.with_weight(ds, spec.weight, weight_variable=spec.weight_variable)
 
 
 def told(found: xr.Dataset) -> str:

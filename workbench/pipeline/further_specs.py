@@ -31,6 +31,10 @@ class AggregateSpec(BaseSpec):
         Period of a map over time that is added up, such as 2021.
     samples : int
         Joint draws, where the map keeps none (--draws) and its model is fitted again.
+    weight : str, optional
+        Raster of people by which the pixels of a map of points count; otherwise all alike.
+    weight_variable : str, optional
+        Which variable of a NetCDF file of weights.
     model : str
         Not given: that of the map.
     options, hyperparameters
@@ -40,7 +44,8 @@ class AggregateSpec(BaseSpec):
     """
 
     command: ClassVar[str] = "aggregate"
-    later: ClassVar[Mapping[str, Any]] = {"polygon_crs": None, "period": None}
+    later: ClassVar[Mapping[str, Any]] = {"polygon_crs": None, "period": None, "weight": None,
+                                         "weight_variable": None}
 
     map: str
     to: str
@@ -49,10 +54,14 @@ class AggregateSpec(BaseSpec):
     polygon_crs: str | None = None
     samples: int = 1000
     period: str | None = None
+    weight: str | None = None
+    weight_variable: str | None = None
     model: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require(self.weight_variable is None or self.weight is not None, "weight_variable names a "
+                f"variable of the file of weights; give that with {option('weight', 'people.nc')}")
         require(not (self.model or self.options or self.hyperparameters), "the model is that of "
                 "the map; leave out model, options and hyperparameters")
         require(self.samples > 1, f"samples must be at least 2, got {self.samples}")

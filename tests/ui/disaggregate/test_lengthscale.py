@@ -12,7 +12,7 @@ import xarray as xr
 
 import workbench as wb
 from tests.ui.disaggregate.sessions import Session
-from workbench.ui.disaggregate import engine, exporting, exports
+from workbench.ui.disaggregate import engine, exploring, exporting, exports
 from workbench.ui.disaggregate.catalogue import LEARNT, lengthscales
 from workbench.ui.disaggregate.scale import width_of
 from workbench.ui.disaggregate.state import State
@@ -301,3 +301,12 @@ def test_the_training_curve_ends_at_the_objective_of_the_summary(query, one_thre
     # The best step is what is kept; all individuals instead of clusters of them move it little.
     assert abs(drawn[-1] - max(drawn[:-1])) < 0.005 * abs(drawn[-1])
     session.store.close()
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+@pytest.mark.parametrize("inducing, other", [("auto", False), (100, False), (30, True)])
+def test_a_model_of_a_mixture_is_moved_if_the_apps_own_has_its_inducing_inputs(inducing, other):
+    """By their number, as that of means is written as one."""
+    ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
+    fit = wb.VBAgg(kernel="rbf", inducing=inducing, max_steps=1).fit(ds)
+    assert exploring._other_inducing(fit) == other

@@ -19,6 +19,8 @@ from workbench.labelled.stored.datasets import decode
 if TYPE_CHECKING:
     from workbench.labelled.fit import Fit
 
+#: Models whose number of inducing inputs came to grow with that of the bags.
+_HUNDRED = ("vbagg", "centre-point")
 _KEYS = {"format", "version", "model", "options", "facts", "fit", "data", "versions"}
 _AGREE = 1e-6       # of mean and sd, within which a fit must predict what it did when it was saved
 
@@ -81,6 +83,9 @@ def load_fit(path: str | Path, *, device: str | None = None, limit: int = LIMIT)
 def _assembled(path: str | Path, facts: Mapping, arrays: Mapping[str, np.ndarray],
                device: str | None) -> Fit:
     options = dict(facts["options"]) | ({} if device is None else {"device": device})
+    stated = facts["facts"]
+    if facts["version"] == 1:
+        options, stated = _as_meant(facts["model"], options, stated)
     model = make_model(facts["model"], **options)
     datasets = {}
     for k, told in enumerate(facts["data"]):
@@ -90,9 +95,19 @@ def _assembled(path: str | Path, facts: Mapping, arrays: Mapping[str, np.ndarray
             if name.startswith(prefix)})
     tensors = {name: torch.as_tensor(value) for name, value in arrays.items()
                if name.startswith("fit")}
-    fit = model._recalled(datasets, facts["facts"], unflatten(facts["fit"], tensors, "fit"))
+    fit = model._recalled(datasets, stated, unflatten(facts["fit"], tensors, "fit"))
     _compare(path, fit, arrays)
     return fit
+
+
+def _as_meant(model: str, options: dict, stated: Mapping) -> tuple[dict, Mapping]:
+    """Options of a file of version 1, of which 100 inducing inputs were the default."""
+    if model in _HUNDRED:
+        options = {"inducing": 100} | options
+    if "candidates" in stated:
+        stated = {**stated, "candidates": {name: {"inducing": 100} | one
+                                           for name, one in stated["candidates"].items()}}
+    return options, stated
 
 
 def _compare(path: str | Path, fit: Fit, arrays: Mapping[str, np.ndarray]) -> None:

@@ -50,11 +50,6 @@ def best(answer: Answer | None, state: State) -> Alone | None:
     """
     if answer is None or answer.spec.model != AUTO or answer.kind not in ("learnt", "stopped"):
         return None
-    # The app's own models have as many variables: others have other maps. Imported here, with a fit
-    # at hand, as a page can be drawn before the models are imported.
-    from workbench.gp.models.options import VariationalOptions
-
-    inducing = VariationalOptions().inducing
     weights = {str(name): float(weight) for name, weight in zip(
         answer.fit.weights["model"].values, answer.fit.weights.values, strict=True) if weight > 0}
     order = sorted(weights, key=lambda name: -weights[name])
@@ -63,7 +58,7 @@ def best(answer: Answer | None, state: State) -> Alone | None:
         choices = choices_of(fit)
         length = fit.hyperparameters.get(f"{map_term(choices['kernel'])}.lengthscale")
         if (choices["kernel"] not in ALONE or length is None or isinstance(length["value"], list)
-                or fit.model.options.inducing != inducing or not _offered(choices, state)):
+                or _other_inducing(fit) or not _offered(choices, state)):
             continue
         status = FITTED if answer.kind == "learnt" else CANCELLED
         first = order[0]
@@ -71,6 +66,17 @@ def best(answer: Answer | None, state: State) -> Alone | None:
             names.candidate(name), weights[name], names.candidate(first), weights[first])
         return Alone(choices, Fitted(status, written(fit.hyperparameters, {})), told)
     return None
+
+
+def _other_inducing(fit) -> bool:
+    """Whether a fit has another number of inducing inputs, so another map, than the app's own."""
+    # With a fit at hand: a page can be drawn before the models are imported.
+    from workbench.gp.models.options import VariationalOptions
+    from workbench.gp.models.vbagg.design import with_inducing
+
+    state = fit.inner.state
+    usual = with_inducing(VariationalOptions(link=state.options.link), state.given.bags.sizes)
+    return state.options.inducing != usual.inducing
 
 
 def choices_of(fit) -> dict:

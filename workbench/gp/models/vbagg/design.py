@@ -32,6 +32,8 @@ from workbench.gp.models.options import (
     VariationalOptions,
 )
 
+# Entries of the features of all individuals that are kept at once: 400 MB in float64.
+MOST_FEATURES = 50_000_000
 # Below this many individuals an evaluation is quick and compression not worth its approximation.
 SMALL = 4_000
 # So are this many pairs of individuals inside bags.
@@ -136,15 +138,17 @@ def with_inducing(options: VariationalOptions, sizes: Tensor) -> VariationalOpti
     """Options with a number of inducing inputs for bags of these numbers of individuals.
 
     Totals of many bags show more detail than 100 inducing inputs can follow: what they cannot is
-    learnt as effects of areas, the map is too smooth and its intervals are too narrow. More are
-    taken where they cost seconds, not minutes.
+    learnt as effects of areas, and the map is too smooth. More are taken while that is affordable,
+    and not under the square link, whose bound has a matrix of all of them for each bag.
     """
     if options.inducing != "auto":
         return options
-    on_clusters = learns_on_clusters(sizes, options.compress)
-    learnt = int((sizes.clamp_max(options.compress) if on_clusters else sizes).sum())
-    most = min(int(SHARE_INDUCING * len(sizes)), MOST_LEARNT_ON // learnt, MOST_INDUCING)
-    return replace(options, inducing=max(LEAST_INDUCING, most))
+    on_clusters, individuals = learns_on_clusters(sizes, options.compress), int(sizes.sum())
+    learnt = int(sizes.clamp_max(options.compress).sum()) if on_clusters else individuals
+    most = min(int(SHARE_INDUCING * len(sizes)), MOST_INDUCING, MOST_LEARNT_ON // learnt,
+               MOST_FEATURES // individuals)
+    return replace(options, inducing=LEAST_INDUCING if options.link == "square" else max(
+        LEAST_INDUCING, most))
 
 
 def clusters_of(options: VariationalOptions, whole: Geometry) -> Clusters | None:

@@ -23,6 +23,7 @@ from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.fits import ModelFit, prior_of
 from workbench.gp.models.vbagg import draws, persistent
 from workbench.gp.models.vbagg.components import coefficients, components
+from workbench.gp.models.vbagg.design import MOST_FEATURES
 from workbench.gp.models.vbagg.effects import (
     conditional,
     expected_of_clusters,
@@ -35,7 +36,6 @@ from workbench.gp.models.vbagg.effects import (
     require_one_per_bag,
 )
 from workbench.gp.models.vbagg.known_totals import chosen, reached_by
-from workbench.gp.models.vbagg.state import MOST_FEATURES
 from workbench.gp.models.vbagg.summed_out import aside
 from workbench.gp.numerics.recent import LastResult
 from workbench.gp.predictive import GammaMultiplied, LogNormal, Normal, Predictive, join

@@ -29,7 +29,7 @@ from workbench.gp.models.casting import cast_bags, cast_source
 from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import VariationalOptions
 from workbench.gp.models.vbagg.correcting import correct
-from workbench.gp.models.vbagg.design import Design, design_of, with_inducing
+from workbench.gp.models.vbagg.design import MOST_FEATURES, Design, design_of, with_inducing
 from workbench.gp.models.vbagg.doubts import LEFT, note_left
 from workbench.gp.models.vbagg.given import PROFILE, ROUGH, find_q
 from workbench.gp.models.vbagg.landmarks import learn_inducing_inputs
@@ -41,8 +41,6 @@ from workbench.gp.optimisation.natural_gradient import Optimum, optimise, reacha
 from workbench.gp.optimisation.priors import PCStd
 from workbench.gp.optimisation.training import History
 
-# Entries of the features of all individuals that are kept at once: 400 MB in float64.
-MOST_FEATURES = 50_000_000
 # Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
 # evaluation on hundreds of thousands of pairs is expensive.
 _FEW = 30
@@ -71,8 +69,9 @@ class VariationalState(Recalled):
         kind.check(options, source)
         self.rescaled = kind.rescales(source)
         self.source = cast_source(kind.observed(source), options)
-        self.options = options = with_inducing(replace(
-            options, noise=noise_convention(options, self.source, given)), source.bags.sizes)
+        self.options = options = with_inducing(
+            replace(options, noise=noise_convention(options, self.source, given)),
+            (design.bags if design else model.reduce(source.bags)).sizes)
         self.reduce, self.at_centres = model.reduce, model.at_centres
         require(options.kernel == "constant" or self.source.bags.x.shape[1] > 0,
                 "the data have neither covariates nor coordinates, so that nothing tells "
