@@ -88,7 +88,7 @@ def test_a_map_without_draws_is_fitted_again(folder, table):
 def test_rasters_and_other_files_are_refused(folder):
     zones = folder / "zones.gpkg"
     raster = workbench("aggregate", folder / "map.nc", "--to", zones, "--out", folder / "z.tif")
-    assert raster.exit_code == 2 and "format of the output" in raster.output
+    assert raster.exit_code == 2 and "'.tif' cannot hold this result" in raster.output
     missing = workbench("aggregate", folder / "map.nc", "--to", folder / "no.gpkg", "--out",
                         folder / "z.csv", "--quiet")
     assert missing.exit_code == 2 and "no.gpkg' does not exist" in missing.output

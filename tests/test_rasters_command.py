@@ -98,7 +98,7 @@ def test_a_full_disk_loses_no_block(asked, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("further, message", [
-    (["--out", "map.nc"], "format of the output"),
+    (["--out", "map.nc"], "'.nc' cannot hold this result; choose one of .zarr, .tif"),
     (["--at", "other.nc", "--out", "map.zarr"], "in blocks, without --at other.nc"),
     (["--draws", 5, "--out", "map.zarr"], "without --draws 5"),
     (["--weight", "none.tif", "--out", "map.zarr"], "none.tif"),

@@ -18,6 +18,8 @@ from pathlib import Path
 from workbench.checks import InputError, choose, require
 
 FIT_SUFFIX = ".wbfit"                               # of a fit in one file
+# What maps and tables are written as: not every one holds every result.
+_WRITTEN = (".nc", ".tif", ".tiff", ".gpkg", ".parquet", ".csv", ".zarr")
 BLOCK = 1 << 24                                     # bytes that are read back at a time
 _FOLDER = "workbench-kept-"                          # of results that could not go to their place
 _BESIDE = ("-journal", "-wal", "-shm", ".aux.xml")  # what SQLite and GDAL leave beside a half file
@@ -68,7 +70,10 @@ def check_output(path: Path, formats: Sequence[str] | None = None,
                     f"the output {str(path)!r} would overwrite the input {str(given)!r}; "
                     "give another --out")
     if formats is not None:
-        choose("format of the output", path.suffix.lower(), formats)
+        suffix = path.suffix.lower()
+        require(suffix not in _WRITTEN or suffix in formats, f"the format of the output {suffix!r} "
+                f"cannot hold this result; choose one of {', '.join(formats)}")
+        choose("format of the output", suffix, formats)
     require(path.parent.is_dir(), f"the folder {str(path.parent)!r} of the output does not exist; "
             "make it first")
     require(not path.is_dir(), f"the output {str(path)!r} is a folder; name a file, or one that is "

@@ -335,3 +335,15 @@ def test_draws_of_those_tested_are_no_shares():
                   wb.aggregate(fit.to_dataset(ds, draws=400), zones)):
         assert found["mean"].attrs["units"] == found["rate"].attrs["units"] == "share"
         assert float(found["mean"][0]) == pytest.approx(whole, rel=0.02)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
+def test_areas_nearby_are_explained_by_shares(ds):
+    fit = wb.VBAgg(kernel="linear", max_steps=5).fit(ds)
+    found = fit.explain(ds, 7)
+    own = int(ds["membership"][7])
+    assert found["trials"].values[0] == ds["trials"].values[own]
+    head, first = (found.attrs["summary"].split("\n\n")[2].splitlines()[k].split() for k in (0, 1))
+    assert head == ["area", "positives", "trials", "share", "fitted", "distance"]
+    positives, trials, share = (float(one) for one in first[1:4])
+    assert share == pytest.approx(positives / trials, rel=1e-4)

@@ -34,9 +34,9 @@ def explain(maps: xr.Dataset, at: int | Sequence[float], *, nearest: int = 5,
     xr.Dataset
         ``rate`` and ``rate_quantile``, ``weight`` (the exposure) and ``expected_count``,
         ``information`` and ``extrapolation`` where the map has them; ``component_mean``, ``_lower``
-        and ``_upper`` (component) on the link scale; ``value``, ``bag_mean``, ``rate_observed`` and
-        ``distance`` of its own ``bag`` (first) and of the nearest others. The attribute ``summary``
-        says it in lines.
+        and ``_upper`` (component) on the link scale; ``value``, ``bag_mean``, ``rate_observed``,
+        ``trials`` of a survey, and ``distance`` of its own ``bag`` (first) and of the nearest
+        others. The attribute ``summary`` says it in lines.
 
     Raises
     ------
@@ -144,10 +144,11 @@ def _areas(ds: xr.Dataset, own: str, nearest: int) -> xr.Dataset:
     if "trials" in ds:
         tested = ds["trials"].values.astype(float)
         rate = ds["value"].values / np.where(tested > 0, tested, np.nan)
-    return xr.Dataset(
+    found = xr.Dataset(
         {"value": (BAG, ds["value"].values[order], dict(ds["value"].attrs)),
          "rate_observed": (BAG, rate[order]), "distance": (BAG, gap)},
         coords={BAG: names[order]})
+    return found.assign(trials=(BAG, ds["trials"].values[order])) if "trials" in ds else found
 
 
 def summarise(found: xr.Dataset) -> str:
@@ -165,8 +166,8 @@ def summarise(found: xr.Dataset) -> str:
     unit = found["rate"].attrs.get("units", "")
     place = ", ".join(f"{c} {float(found[c]):.7g}" for c in "xy" if c in found.coords)
     inside = f" in area {found[BAG].values[0]}" if BAG in found.dims else ""
-    lines = [f"pixel {int(found[INDIVIDUAL]) if INDIVIDUAL in found.coords else ''}"
-             f"{f' ({place})' if place else ''}{inside}"]
+    name = found[INDIVIDUAL].item() if INDIVIDUAL in found.coords else ""
+    lines = [f"pixel {name}{f' ({place})' if place else ''}{inside}"]
     span = ""
     if "rate_quantile" in found:
         ends = found["rate_quantile"].isel(quantile=[0, -1])
@@ -210,12 +211,17 @@ def _summands(found: xr.Dataset) -> list[str]:
 
 
 def _neighbours(found: xr.Dataset) -> list[str]:
-    head = f"{'area':<24}{'observed':>12}{'fitted':>12}{'rate':>12}{'distance':>12}"
-    fitted = found["bag_mean"].values if "bag_mean" in found else np.full(found.sizes[BAG], np.nan)
-    rows = zip(found[BAG].values, found["value"].values, fitted, found["rate_observed"].values,
-               found["distance"].values, strict=True)
-    return [head, *(f"{name!s:<24}{_shown(value):>12}{_shown(fit):>12}{rate:>12.4g}{gap:>12.4g}"
-                    for name, value, fit, rate, gap in rows)]
+    unknown = np.full(found.sizes[BAG], np.nan)
+    observed, share = found["value"].values, found["rate_observed"].values
+    fitted = found["bag_mean"].values if "bag_mean" in found else unknown
+    shown = {"observed": observed, "fitted": fitted, "rate": share}
+    if "trials" in found:               # what is fitted is the share
+        shown = {"positives": observed, "trials": found["trials"].values, "share": share,
+                 "fitted": fitted}
+    head = f"{'area':<24}" + "".join(f"{name:>12}" for name in (*shown, "distance"))
+    rows = zip(found[BAG].values, *shown.values(), found["distance"].values, strict=True)
+    return [head, *(f"{name!s:<24}" + "".join(f"{_shown(value):>12}" for value in values)
+                    + f"{gap:>12.4g}" for name, *values, gap in rows)]
 
 
 def _influences(found: xr.Dataset) -> list[str]:
