@@ -29,7 +29,7 @@ import workbench as wb
 
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "detail.csv"
 SIDE, DISTRICTS, DRAWS = 100, 10, 400
-BAGS = {"counts": (400, 1_000, 2_500), "survey": (400, 1_000, 2_500, 5_000)}
+BAGS = {"counts": (400, 1_000, 2_500), "survey": (400, 1_000, 2_500)}
 #: Effects of areas, and of places.
 EFFECT = {"counts": 0.2, "survey": 0.5}
 #: A number of bags beyond which a fit advises a quarter of it, which is tried, too.

@@ -45,6 +45,21 @@ def survey_effects() -> pd.DataFrame:
         "others, %": ("new", percent)}, "places")
 
 
+@stored("detail", "detail.csv", command="python benchmarks/detail.py")
+def detail() -> pd.DataFrame:
+    """Error, coverage and time of maps by the number of inducing inputs, means over seeds."""
+    raw = pd.read_csv(RESULTS / "detail.csv")
+    table = raw.groupby(["kind", "bags", "inducing"])[["processor", "error", "cover"]].mean()
+    named = {"counts": "counts in {:,} areas: {}", "survey": "survey of {:,} places: {}"}
+    default = raw[raw["asked"] == "auto"].groupby(["kind", "bags"])["inducing"].first()
+    table.index = [named[kind].format(bags, taken)
+                   + (" (default)" if default[kind, bags] == taken else "")
+                   for kind, bags, taken in table.index]
+    return pick(table, None, {
+        "processor, s": ("processor", digits(1)), "error": ("error", digits(3)),
+        "95 % cover, %": ("cover", percent)}, "totals: inducing inputs")
+
+
 @stored("means", "means.csv", command="python benchmarks/means.py")
 def means() -> pd.DataFrame:
     """Auto on area means beside other nuggets and the other link, by dataset."""

@@ -286,7 +286,12 @@ def test_pixels_of_a_map_of_points_count_by_a_raster():
     np.testing.assert_allclose(found["draw"].values[:, 0], np.average(
         maps["draw"].values, axis=1, weights=wanted), rtol=1e-5)
     with pytest.warns(DataWarning, match="have no weight"):     # as places to map, too
-        np.testing.assert_allclose(wb.with_weight(places, people())["weight"], wanted)
+        peopled = wb.with_weight(places, people())
+    np.testing.assert_allclose(peopled["weight"], wanted)
+    again = fit.aggregate(peopled, whole, id="zone", samples=400, seed=1)
+    assert again["covered"].item() == pytest.approx(1)
+    rates = fit.at(places).mean.values
+    assert again["mean"].item() == pytest.approx(np.average(rates, weights=wanted), rel=0.02)
 
 
 def test_what_cannot_be_weighed_says_why():

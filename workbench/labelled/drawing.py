@@ -280,6 +280,12 @@ class Drawing(FitRecord):
         )
 
 
+def at_places(ds):
+    """Places to map, also those of zero weight, as of `with_weight`: they have a rate, too."""
+    empty = isinstance(ds, xr.Dataset) and "value" not in ds and bool((ds["weight"] == 0).any())
+    return ds.assign(weight=ds["weight"].where(ds["weight"] != 0, 1.0)) if empty else ds
+
+
 def chunks(samples: int, individuals: int, seed: int) -> Iterator[tuple[int, int]]:
     """Numbers of draws that are held together, and a seed for each."""
     most = max(1, BUDGET // max(individuals, 1))

@@ -12,7 +12,7 @@ from workbench.checks import InputError, NotExact, choose, require
 from workbench.gp.data.recurring import unknown
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.influence import influence
-from workbench.labelled.drawing import PRESERVED, chunks
+from workbench.labelled.drawing import PRESERVED, at_places, chunks
 from workbench.labelled.insight import Insight
 
 KINDS = ("expected", "observed", "preserved")
@@ -90,8 +90,8 @@ class Regional(Insight):
         if choose("kind", kind, KINDS) != "expected":
             self.require_of_all()
         require(samples > 1, f"intervals need at least 2 samples, got {samples}")
-        data = self._data(ds)
-        zones, parts = Zones(data.ds, polygons, id, polygon_crs, layer,
+        data = self._data(at_places(ds))
+        zones, parts = Zones(getattr(ds, "ds", ds), polygons, id, polygon_crs, layer,
                              aggregation=self._aggregation, units=self._units), []
         for count, own in chunks(samples, data.ds.sizes["individual"], seed):
             if kind == "expected":
