@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import shapely
+import xarray as xr
 from typer.testing import CliRunner
 
 import workbench as wb
@@ -184,6 +185,11 @@ def test_maps_of_points_by_people(tmp_path, monkeypatch):
                  ).drop_duplicates(["x", "y"]).to_csv("sites.csv", index=False)
     geopandas.GeoDataFrame({"zone": ["all"]}, crs=files.CRS, geometry=[
         shapely.box(500_000, 5_000_000, 512_000, 5_012_000)]).to_file("all.gpkg")
+    some = np.where(np.arange(24)[:, None] < 4, 0.0, 5.0) * np.ones(24)
+    some[23, 23] = -7                       # beside three pixels that are known
+    xr.DataArray(some, dims=("y", "x"), coords={
+        "y": 5_012_000 - 500 * (np.arange(24) + 0.5), "x": 500_000 + 500 * (np.arange(24) + 0.5)}
+        ).rio.write_crs(files.CRS).rio.to_raster("some.tif")
     found = {}
     for name, draws in (("drawn.nc", ["--draws", 300]), ("plain.nc", [])):
         made = workbench("disaggregate", "--points", "sites.csv", "--points-crs", files.CRS,
@@ -192,11 +198,14 @@ def test_maps_of_points_by_people(tmp_path, monkeypatch):
                          "--out", name)
         assert made.exit_code == 0, (made.output, made.exception)
         result = workbench("aggregate", name, "--to", "all.gpkg", "--id", "zone", "--weight",
-                           "people.tif", "--samples", 300, "--out", "out.nc", "--quiet")
+                           "some.tif", "--nodata", -7, "--samples", 300, "--out", "out.nc")
         assert result.exit_code == 0, (result.output, result.exception)
+        assert "weight 'some' was summed from 24 x 24 pixels" in result.output
         found[name] = wb.read("out.nc")
+        assert "was summed" in found[name].attrs["treatments"]
     maps = wb.read("drawn.nc")
-    each = wb.with_weight(maps, "people.tif")["weight"].values
+    each = wb.with_weight(maps, "some.tif", nodata=-7)["weight"].values
+    assert (each == 0).sum() == 24          # nobody lives in the first two rows
     np.testing.assert_allclose(
         found["drawn.nc"]["draw"].values[:, 0],
         np.average(maps["draw"].values, axis=1, weights=each), rtol=1e-5)

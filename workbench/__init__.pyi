@@ -70,6 +70,7 @@ from workbench.geo import raster_places as raster_places
 from workbench.geo import read as read
 from workbench.geo import slope as slope
 from workbench.geo import to_raster as to_raster
+from workbench.geo import with_weight as with_weight
 from workbench.geo import write as write
 from workbench.geo import write_blocks as write_blocks
 from workbench.gp.optimisation.checkpoint import checkpoints as checkpoints

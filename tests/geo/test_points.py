@@ -279,7 +279,9 @@ def test_pixels_of_a_map_of_points_count_by_a_raster():
     wanted = np.where(maps["column"] == 11, 0, np.where(maps["row"] < 6, 12, 4))
     np.testing.assert_allclose(weighed["weight"], wanted)
     assert weighed["weight"].attrs["units"] == "people"
-    assert "weight 'people' was summed from 24 x 24 pixels" in weighed.attrs["treatments"]
+    assert "weight 'people' was summed from 24 x 24 pixels" in weighed.attrs["weighed"]
+    twice = wb.with_weight(weighed, people().fillna(0.0) * 2)       # another raster in its place
+    np.testing.assert_allclose(twice["weight"], 2 * wanted)
     whole = gpd.GeoDataFrame({"zone": ["all"]}, crs=CRS, geometry=[
         shapely.box(500_000, 5_000_000, 512_000, 5_012_000)])
     found = wb.aggregate(weighed, whole, id="zone")
@@ -305,5 +307,42 @@ def test_what_cannot_be_weighed_says_why():
     with pytest.raises(InputError, match="states no CRS"):
         wb.with_weight(places.drop_attrs(deep=False).assign_attrs(
             {name: places.attrs[name] for name in ("grid_shape", "grid_transform")}), people())
-    with pytest.raises(InputError, match="not pixels of a raster"):
+    with pytest.raises(InputError, match="have weights, by which they were learnt from"):
         wb.with_weight(bagged().drop_vars("weight"), people())
+    with pytest.raises(InputError, match="not pixels of a raster"):
+        wb.with_weight(bagged().drop_vars(["weight", "value"]), people())
+    with pytest.raises(InputError, match="'people' has nobody where the map is"):
+        wb.with_weight(places, people().fillna(0) * 0)
+    a, b, c, d, e, f = places.attrs["grid_transform"]
+    with pytest.raises(InputError, match="do not run from north to south"):
+        wb.with_weight(places.assign_attrs(grid_transform=[a, b, c, d, -e, f + 12 * e]), people())
+    cut = places.isel(individual=[0, 0, 1])
+    with pytest.raises(InputError, match="cut into several individuals"):
+        wb.with_weight(cut, people())
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
+def test_counts_at_points_are_multiplied_by_people_if_they_had_an_exposure():
+    whole = gpd.GeoDataFrame({"zone": ["all"]}, crs=CRS, geometry=[
+        shapely.box(500_000, 5_000_000, 512_000, 5_012_000)])
+    places = wb.raster_places([height()])
+    where = people().fillna(0.0)
+    for weight in (None, "tested"):
+        fit = wb.VBAgg(kernel="linear", max_steps=5).fit(
+            bagged(value="positive", kind="count", weight=weight))
+        maps = fit.to_dataset(places, draws=30).drop_dims("bag")
+        if weight is None:
+            with pytest.raises(InputError, match="cases per point, which people cannot multiply"):
+                wb.with_weight(maps, where)
+            continue
+        weighed = wb.with_weight(maps, where)
+        assert "expected_count" not in weighed
+        found = wb.aggregate(weighed, whole, id="zone")
+        np.testing.assert_allclose(found["draw"].values[:, 0], (
+            maps["draw"].values * weighed["weight"].values).sum(1), rtol=1e-5)
+        assert found["mean"].attrs["units"] == str(maps["mean"].attrs["units"]).split(" / ")[0]
+        # Where nobody is nobody is counted, whatever is drawn there.
+        peopled = wb.with_weight(places, where)
+        expected, observed = (fit.aggregate(peopled, whole, id="zone", kind=kind, samples=400)
+                              for kind in ("expected", "observed"))
+        assert observed["mean"].item() == pytest.approx(expected["mean"].item(), rel=0.03)

@@ -148,12 +148,13 @@ def move_to_centres(ds: xr.Dataset, location: str = "mean") -> xr.Dataset:
     True
     """
     if "value" in ds:
-        statistic = schema.statistic(ds)
+        statistic, whole = schema.statistic(ds), ds
     else:                               # places to predict at: where they are is all that is asked
-        statistic, known = "mean", {"kind": "continuous", "aggregation": "mean"}
-        ds = ds.assign(value=(schema.BAG, np.zeros(ds.sizes[schema.BAG]), known))
-    centres = summarise(ds.drop_vars(["individual_value", "trials", "sample_variance"],
-                                     errors="ignore"), statistic, location)
+        statistic, whole = "mean", ds.assign(value=(
+            schema.BAG, np.zeros(ds.sizes[schema.BAG]),
+            {"kind": "continuous", "aggregation": "mean"}))
+    centres = summarise(whole.drop_vars(["individual_value", "trials", "sample_variance"],
+                                        errors="ignore"), statistic, location)
     members = ds["membership"].values
     out = ds.assign(covariates=(ds["covariates"].dims, centres["covariates"].values[members],
                                 ds["covariates"].attrs))

@@ -79,8 +79,12 @@ def aggregate(maps: xr.Dataset, polygons: object, *, id: str | None = None,
     attrs = maps["draw"].attrs
     # Means have the units of rates.
     mean = attrs.get("aggregation") == "mean" or "weight" not in maps
+    units = attrs.get("units")
+    if not mean:                        # a total's, of a map that does not know its areas' values
+        known = {"value", "bag_mean"} & set(maps)
+        units = None if known or units is None else str(units).rpartition(" / ")[0]
     zones = Zones(maps, polygons, id, polygon_crs, layer, aggregation=attrs.get("aggregation"),
-                  units=attrs.get("units") if mean else None)
+                  units=units)
     drawn = zones.of_rates(maps["draw"].values.astype(float))
     return zones.labelled(drawn, quantiles, threshold, {
         "distribution": str(attrs.get("distribution", maps.attrs.get("distribution", "")))})
@@ -138,7 +142,8 @@ class Zones:
 
     def of_values(self, draws: np.ndarray) -> np.ndarray:
         """The same from draws of what individuals are observed as: counts, not rates."""
-        return (self.shares @ draws.T).T if self.sums else self.of_rates(draws)
+        counted = self.shares * (self._each > 0)[None]      # nobody is nowhere counted
+        return (counted @ draws.T).T if self.sums else self.of_rates(draws)
 
     def labelled(self, draws: np.ndarray, quantiles: Iterable[float], threshold: Thresholds,
                  attrs: Mapping[str, str]) -> xr.Dataset:

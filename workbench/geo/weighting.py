@@ -6,21 +6,26 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import DataWarning, InputError, require, warn
-from workbench.geo.maps import to_raster
+from workbench.checks import DataWarning, InputError, option, require, warn
+from workbench.geo.maps import map_periods, to_raster
 from workbench.geo.pixels import weight_raster
 from workbench.geo.resampling import summed
 from workbench.geo.treatments import Record
 
+_FROM = "raster"            # attribute of weights that may be replaced
 
 def with_weight(ds: xr.Dataset, weight: object, *, raster_crs: str | None = None,
                 nodata: float | None = None, weight_variable: str | None = None) -> xr.Dataset:
-    """A map, or places to map, whose pixels count by a raster, such as one of people.
+    """A map of points whose pixels count by a raster, such as one of people.
+
+    Polygons then get means by people; of counts that were learnt with an exposure totals, rates
+    times people. What a map keeps of its former weights is left out.
 
     Parameters
     ----------
     ds : xr.Dataset
-        Map of points, or `workbench.raster_places`, whose pixels all count alike.
+        Map of points, whose pixels all count alike; or `workbench.raster_places` for
+        ``fit.aggregate``.
     weight : raster
         People per pixel, on any grid: each of its pixels is shared by area, so that none is lost.
         As of `workbench.bag_polygons`.
@@ -34,13 +39,14 @@ def with_weight(ds: xr.Dataset, weight: object, *, raster_crs: str | None = None
     Returns
     -------
     xr.Dataset
-        With ``weight`` (individual), zero where the raster has nobody or ends; what was done is
-        added to the attribute ``treatments``.
+        With ``weight`` (individual), zero where the raster has nobody or ends; the attribute
+        ``weighed`` says what was done.
 
     Raises
     ------
     InputError
-        If the pixels have weights already or lie in no grid, or the raster cannot be used.
+        If the pixels have weights already, lie in no grid of one period, or their rates are of
+        points; or the raster has nobody there or cannot be used.
 
     Warns
     -----
@@ -57,16 +63,27 @@ def with_weight(ds: xr.Dataset, weight: object, *, raster_crs: str | None = None
     >>> wb.with_weight(places, (10 * height).rename("people"))["weight"].values.tolist()
     [10.0, 20.0, 30.0, 40.0]
     """
-    if "weight" in ds and not (ds["weight"].values == 1).all():
+    alike = "weight" not in ds or _FROM in ds["weight"].attrs or (ds["weight"].values == 1).all()
+    if not alike or "value" in ds or "bag_geometry" in ds.coords:
         raise InputError("the individuals have weights, by which they were learnt from; a map of "
                          "points, or wb.raster_places, takes those of another raster")
-    record = Record()
+    require("mean" not in ds or not str(ds["mean"].attrs.get("units", "")).endswith("/ points"),
+            "the rates of this map are cases per point, which people cannot multiply: count them "
+            f"per exposure, {option('weight', 'COLUMN')} of the points")
+    require(len(map_periods(ds)) < 2, "weights are those of one period; take one with "
+            "workbench.at_period(maps, period)")
+    record, transform = Record(), ds.attrs.get("grid_transform")
     grid = to_raster(ds, np.ones(ds.sizes[schema.INDIVIDUAL]))
+    require(transform[4] < 0 and transform[1] == transform[3] == 0, "the rows of the map's grid do "
+            "not run from north to south, or it is rotated; weights need one that is neither")
+    cells = np.stack([ds["row"].values, ds["column"].values])
+    require(len(np.unique(cells, axis=1).T) == cells.shape[1], "pixels of the map are cut into "
+            "several individuals; a map of points has each once")
     require(grid.rio.crs is not None, "the map states no CRS, so that nobody knows where its "
             "pixels lie in the raster of weights; make it with --points-crs (points_crs=)")
     people = weight_raster(weight, record, raster_crs, nodata, variable=weight_variable)
     moved = summed(people, grid, "the map", record)
-    each = moved.values[ds["row"].values, ds["column"].values]
+    each = moved.values[tuple(cells)]
     unknown = int(np.isnan(each).sum())
     if unknown == each.size:
         raise InputError(f"the raster of weights {people.name!r} covers no pixel of the map: do "
@@ -74,9 +91,10 @@ def with_weight(ds: xr.Dataset, weight: object, *, raster_crs: str | None = None
     if unknown:
         warn(f"{unknown:,} of {each.size:,} pixels of the map have no weight in {people.name!r}, "
              "and count nothing", DataWarning)
-    done = ds.attrs.get("treatments", "")
-    said = "\n".join(line for line in (done if done != "none" else "", str(record))
-                     if line and line != "none")
-    units = {"units": str(people.attrs.get("units", "")), "long_name": str(people.name)}
-    return ds.assign(weight=(schema.INDIVIDUAL, np.nan_to_num(each), units)).assign_attrs(
-        treatments=said or "none")
+    require(np.nansum(each) > 0, f"the raster of weights {people.name!r} has nobody where the map "
+            "is: every pixel would count nothing")
+    about = {"units": str(people.attrs.get("units", "")), "long_name": str(people.name),
+             _FROM: str(people.name)}
+    former = [name for name in ds.data_vars if str(name).startswith(("expected_", "bag_"))]
+    return ds.drop_vars(former).assign(
+        weight=(schema.INDIVIDUAL, np.nan_to_num(each), about)).assign_attrs(weighed=str(record))

@@ -56,8 +56,10 @@ def aggregated(spec: AggregateSpec, progress: bool = False, callback=None, worke
             "model", "data_sha256", "versions", "title") if name in maps.attrs}
     else:
         found = _again(spec, maps, where, progress, callback, workers)
-    return found.assign_attrs(spec=spec.to_json(indent=None), spec_key=spec.key,
-                              summary=told(found))
+    weighed = {} if spec.weight is None else {"treatments": maps.attrs["weighed"]}
+    return found.assign_attrs(
+        weighed, spec=spec.to_json(indent=None), spec_key=spec.key,
+        summary="\n".join([told(found), *filter("none".__ne__, weighed.values())]))
 
 
 def _at(ds: xr.Dataset, spec: AggregateSpec) -> xr.Dataset:
@@ -72,7 +74,8 @@ def _at(ds: xr.Dataset, spec: AggregateSpec) -> xr.Dataset:
     if spec.weight is None:
         return ds
     existing("raster", spec.weight, directory=True)
-    return geo.with_weight(ds, spec.weight, weight_variable=spec.weight_variable)
+    return geo.with_weight(ds, spec.weight, raster_crs=spec.raster_crs, nodata=spec.nodata,
+                           weight_variable=spec.weight_variable)
 
 
 def told(found: xr.Dataset) -> str:

@@ -35,6 +35,10 @@ class AggregateSpec(BaseSpec):
         Raster of people by which the pixels of a map of points count; otherwise all alike.
     weight_variable : str, optional
         Which variable of a NetCDF file of weights.
+    raster_crs : str, optional
+        CRS of a raster of weights that does not state its own.
+    nodata : float, optional
+        Mark of missing pixels in it that is not declared.
     model : str
         Not given: that of the map.
     options, hyperparameters
@@ -45,7 +49,8 @@ class AggregateSpec(BaseSpec):
 
     command: ClassVar[str] = "aggregate"
     later: ClassVar[Mapping[str, Any]] = {"polygon_crs": None, "period": None, "weight": None,
-                                         "weight_variable": None}
+                                         "weight_variable": None, "raster_crs": None,
+                                         "nodata": None}
 
     map: str
     to: str
@@ -56,12 +61,16 @@ class AggregateSpec(BaseSpec):
     period: str | None = None
     weight: str | None = None
     weight_variable: str | None = None
+    raster_crs: str | None = None
+    nodata: float | None = None
     model: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.weight_variable is None or self.weight is not None, "weight_variable names a "
-                f"variable of the file of weights; give that with {option('weight', 'people.nc')}")
+        for name in ("weight_variable", "raster_crs", "nodata"):
+            require(getattr(self, name) is None or self.weight is not None,
+                    f"{option(name)} is of the raster of weights; give that with "
+                    + option("weight", "people.tif"))
         require(not (self.model or self.options or self.hyperparameters), "the model is that of "
                 "the map; leave out model, options and hyperparameters")
         require(self.samples > 1, f"samples must be at least 2, got {self.samples}")
