@@ -14,6 +14,7 @@ from workbench.geo.treatments import Record
 
 _FROM = "raster"            # attribute of weights that may be replaced
 
+
 def with_weight(ds: xr.Dataset, weight: object, *, raster_crs: str | None = None,
                 nodata: float | None = None, weight_variable: str | None = None) -> xr.Dataset:
     """A map of points whose pixels count by a raster, such as one of people.

@@ -280,7 +280,7 @@ class Drawing(FitRecord):
         )
 
 
-def at_places(ds):
+def at_places(ds: xr.Dataset) -> xr.Dataset:
     """Places to map, also those of zero weight, as of `with_weight`: they have a rate, too."""
     empty = isinstance(ds, xr.Dataset) and "value" not in ds and bool((ds["weight"] == 0).any())
     return ds.assign(weight=ds["weight"].where(ds["weight"] != 0, 1.0)) if empty else ds
