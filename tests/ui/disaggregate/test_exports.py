@@ -200,9 +200,9 @@ def test_a_model_with_other_variables_than_the_app_has_is_not_explored_alone(
     session = begin(mixture.state.query())
     answer = session.maps().answer
     assert exploring.best(answer, session.state)
-    options = wb.VBAgg.options.fget
-    monkeypatch.setattr(wb.VBAgg, "options",
-                        property(lambda model: replace(options(model), inducing=99)))
+    for fit in answer.fit.candidates.values():
+        held = fit.inner.state
+        monkeypatch.setattr(held, "options", replace(held.options, inducing=99))
     assert exploring.best(answer, session.state) is None
 
 
