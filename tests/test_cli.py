@@ -226,7 +226,7 @@ def test_treatments_are_flags(files):
     (["--value", "case"], "cases"),
     (["--lnk", "exp"], "'--lnk' is unknown; did you mean '--link'"),
     (["--link", "expp"], "option link 'expp' is unknown; did you mean 'exp'"),
-    (["--inducing", "many"], "expected inducing a whole number or 'auto', got 'many'"),
+    (["--inducing", "many"], "expected option inducing a whole number or 'auto', got 'many'"),
     (["--compress", "many"], "--compress expects int, got 'many'"),
     (["--inducing", "0"], "inducing in [1, 20000], got 0"),
     (["--nugget", "lern"], "nugget"),

@@ -7,7 +7,7 @@ import workbench as wb
 
 @pytest.mark.parametrize(("options", "message"), [
     (dict(max_steps="10"), "option max_steps a whole number, got '10'"),
-    (dict(inducing=2.5), "option inducing a whole number, got 2.5"),
+    (dict(inducing=2.5), "option inducing a whole number or 'auto', got 2.5"),
     (dict(tolerance="small"), "option tolerance a number"),
     (dict(kernel=5), "option kernel a name or a gpytorch kernel"),
     (dict(device="nowhere"), "a torch device that is there, got 'nowhere'"),

@@ -86,7 +86,8 @@ def require_nugget(nugget: float | str) -> None:
 def _require_inducing(inducing: int | str) -> None:
     """Refuse what is neither a whole number nor ``auto``."""
     if inducing != "auto" and (isinstance(inducing, bool) or not isinstance(inducing, Integral)):
-        raise reject("inducing a whole number or 'auto'", repr(inducing), "write inducing=100")
+        raise reject("option inducing a whole number or 'auto'", repr(inducing),
+                     "write inducing=100")
 
 
 @dataclass(frozen=True)
