@@ -1,14 +1,16 @@
-"""Counts without covariates of which the fine truth is known: the nugget's prior by auto's rule.
+"""Counts without covariates of which the fine truth is known: priors of effects and nuggets.
 
-    WORKBENCH_DATA=... python benchmarks/place_alone.py     # ten minutes; writes place_alone.csv
+    WORKBENCH_DATA=... python benchmarks/place_alone.py     # a quarter of an hour
 
-The six cases of `cases` without their covariates, and three counts of libpysal's examples: births
-of non-white mothers and sudden infant deaths in the counties of North Carolina, homicides in those
-about St. Louis. Of these regions of neighbours are made, ten and twenty, in four ways each. Auto,
-quick, expects of individuals what `expected_std` says; beside it stands the prior that is usual
-with covariates. Scores are those of draws that keep the totals; the population split is scored,
-too. ``nugget`` is the std that the place model learnt, ``expected`` what the prior goes by. A case
-whose data or package is absent is left out with a word.
+The six cases of `cases` without their covariates; individuals of three of them in 150 and 500 other
+groups of neighbours; and three counts of libpysal's examples: births of non-white mothers and
+sudden infant deaths in the counties of North Carolina, homicides in those about St. Louis, of which
+regions are made, ten and twenty, in four ways each. ``auto`` is `workbench.Auto`, quick, whose
+effects of areas have a prior that goes by the nugget; "apart" has the prior that they have without
+one. Scores are those of draws that keep the totals; the population split is scored, too. ``nugget``
+and ``effect`` are the std that the place model learnt, ``members`` the median of individuals of an
+area, as many of equal weight. A case whose data or package is absent is left out with a word.
+Writes data/results/place_alone.csv.
 """
 
 from __future__ import annotations
@@ -30,11 +32,12 @@ import workbench as wb
 from workbench.checks import InputError
 from workbench.evaluation.baselines import PopulationSplit
 from workbench.labelled.classes import auto
-from workbench.labelled.scale_of_values import expected_std
 from workbench.labelled.source import to_source
 
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "place_alone.csv"
 REGIONS, WAYS = (10, 20), 4
+GROUPS, GROUPED = (150, 500), ("korea", "italy", "us-unemployment")
+APART = {"priors": {"area.std": "pc:1:0.05"}}
 COUNTED = {"births, north carolina": ("sids2.shp", "NWBIR74", "BIR74"),
            "infant deaths, north carolina": ("sids2.shp", "SID74", "BIR74"),
            "homicides, st. louis": ("stl_hom.shp", "HC8893", "PO8893")}
@@ -61,10 +64,28 @@ def bare(loader: Callable[[], xr.Dataset]) -> xr.Dataset:
     return loader().isel(covariate=slice(0, 0))
 
 
+def grouped(name: str, groups: int) -> xr.Dataset:
+    """Individuals of a dataset in other groups of neighbours, without covariates."""
+    from scipy.cluster.vq import kmeans2
+
+    ds = bare(partial(wb.load, name))
+    group = kmeans2(np.column_stack([ds["x"], ds["y"]]), groups, minit="++", seed=0)[1]
+    order = np.argsort(group, kind="stable")
+    members = np.unique(group[order], return_inverse=True)[1]
+    kept = ds[["covariates", "weight", "individual_value"]].reset_coords(drop=True).assign_coords(
+        {name: ds[name] for name in ("individual", "covariate", "x", "y")}).isel(individual=order)
+    totals = np.bincount(members, kept["individual_value"].values)
+    return kept.assign(membership=("individual", members),
+                       value=("bag", totals, ds["value"].attrs)).assign_coords(
+                           bag=np.arange(len(totals)))
+
+
 def places(only: str) -> Iterator[tuple[str, int, xr.Dataset]]:
     """Cases whose names hold ``only``, with the number of the way in which regions were made."""
     every: list[tuple[str, int, Callable[[], xr.Dataset]]] = [
         (name, 0, partial(bare, loader)) for name, loader in CASES.items()]
+    every += [(f"{name}, {groups} groups", 0, partial(grouped, name, groups))
+              for name in GROUPED for groups in GROUPS]
     every += [(f"{name}, {regions} regions", way, partial(counties, *given, regions, way))
               for name, given in COUNTED.items() for regions in REGIONS for way in range(WAYS)]
     for name, way, loader in every:
@@ -78,29 +99,31 @@ def places(only: str) -> Iterator[tuple[str, int, xr.Dataset]]:
 
 def rows(only: str) -> Iterator[dict[str, object]]:
     """All models of all cases whose names hold ``only``."""
-    rule = auto.options_of_values
     for name, way, ds in places(only):
+        members = float((1 / to_source(ds).bags.noise_left).median())
         about = {"case": name, "way": way, "areas": ds.sizes["bag"],
-                 "individuals": ds.sizes["individual"], "expected": expected_std(to_source(ds))}
-        for model, options in (("auto", rule), ("usual prior", lambda *_: {}), ("split", None)):
-            method = PopulationSplit() if options is None else Noting()
-            with patch.object(auto, "options_of_values", options or rule):
-                found = scores(ds, method)
-            found["nugget"] = getattr(method, "nugget", np.nan)
+                 "individuals": ds.sizes["individual"], "members": members}
+        for model, method in (("auto", Noting({})), ("apart", Noting(APART)),
+                              ("split", PopulationSplit())):
+            found = scores(ds, method) | getattr(method, "learnt", {})
             print(pd.Series({**about, "model": model, **found}).to_frame().T.to_string(
                 header=False), flush=True)
             yield {**about, "model": model, **found}
 
 
 class Noting:
-    """`workbench.Auto`, quick, and the nugget that its model of place has learnt."""
+    """`workbench.Auto`, quick, and what its model of place has learnt."""
 
-    nugget = float("nan")
+    def __init__(self, options: dict):
+        self.options, self.learnt = options, {}
 
     def fit(self, ds: xr.Dataset):
         """As of `workbench.Auto`."""
-        fit = wb.Auto(effort="quick", workers=1).fit(ds)
-        self.nugget = fit.candidates["place"].hyperparameters["nugget.std"]["value"]
+        with patch.object(auto, "options_of_values", lambda *_: self.options):
+            fit = wb.Auto(effort="quick", workers=1).fit(ds)
+        learnt = fit.candidates["place"].hyperparameters
+        self.learnt = {"nugget": learnt["nugget.std"]["value"],
+                       "effect": learnt["area.std"]["value"]}
         return fit
 
 
@@ -109,7 +132,8 @@ def main(only: str = "") -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     table = pd.DataFrame(rows(only)).drop(columns=["log-sd", "seconds"])
-    if table["case"].nunique() == len(CASES) + len(COUNTED) * len(REGIONS):
+    made = len(GROUPED) * len(GROUPS) + len(COUNTED) * len(REGIONS)
+    if table["case"].nunique() == len(CASES) + made:
         table.to_csv(RESULTS, index=False, float_format="%.4g")
 
 

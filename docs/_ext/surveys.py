@@ -78,20 +78,22 @@ def means() -> pd.DataFrame:
 
 @stored("place-alone", "place_alone.csv", command="python benchmarks/place_alone.py")
 def place_alone() -> pd.DataFrame:
-    """Auto on counts without covariates under two priors of the nugget, means over regions."""
+    """Auto on counts without covariates under two priors of effects, means over regions."""
     raw = pd.read_csv(RESULTS / "place_alone.csv")
     raw["log"] = np.log(raw["CRPS"])
     wide = raw.pivot_table(index="case", columns="model", values=["log", "cover 95%"],
                            sort=False)
     table = pd.DataFrame({f"cover {name}": wide["cover 95%", name]
-                          for name in ("auto", "usual prior", "split")})
-    for other in ("usual prior", "split"):
+                          for name in ("auto", "apart", "split")})
+    table["members"] = raw.groupby("case", sort=False)["members"].mean()
+    for other in ("apart", "split"):
         table[f"beside {other}"] = 100 * np.expm1(wide["log", "auto"] - wide["log", other])
-    said = {"auto": "auto", "usual prior": "usual prior", "split": "population split"}
+    said = {"auto": "auto", "apart": "priors apart", "split": "population split"}
     return pick(table, None, {
+        "individuals of an area": ("members", lambda v: f"{v:.0f}"),
         **{f"95 % cover, {title}": (f"cover {name}", percent) for name, title in said.items()},
         **{f"CRPS beside {said[name]}, %": (f"beside {name}", lambda v: f"{round(v):+d}")
-           for name in ("usual prior", "split")}}, "counts without covariates")
+           for name in ("apart", "split")}}, "counts without covariates")
 
 
 @stored("over-time", "over_time.csv", command="python benchmarks/over_time.py")

@@ -8,7 +8,15 @@ import torch
 from scipy import integrate
 
 from workbench.checks import InputError
-from workbench.gp.optimisation.priors import LogNormal, PCLengthscale, PCStd, log_prior, parse
+from workbench.gp.optimisation.hyperparameters import HyperparameterSet, scalar_hyperparameter
+from workbench.gp.optimisation.priors import (
+    LogNormal,
+    Multiple,
+    PCLengthscale,
+    PCStd,
+    log_prior,
+    parse,
+)
 
 PRIORS = {
     "log-normal": (LogNormal(130.0, 0.8), 130.0, 0.5),
@@ -78,3 +86,52 @@ def test_quantiles_are_those_of_the_density(prior):
         grid = torch.linspace(float(end) - 40, float(end), 200_001, dtype=torch.float64)
         mass = torch.trapezoid(prior.log_density(grid.exp()).exp(), grid)
         assert float(mass) == pytest.approx(float(probability), abs=1e-4)
+
+
+def of_two(first=0.3, second=0.2):
+    """A std of areas whose prior goes by that of individuals."""
+    like = torch.zeros((), dtype=torch.float64)
+    return HyperparameterSet([
+        scalar_hyperparameter("area.std", second, "", Multiple("nugget.std", 0.5, 0.4), like),
+        scalar_hyperparameter("nugget.std", first, "", PCStd(0.6), like)])
+
+
+def test_a_prior_by_another_hyperparameter_is_a_density_of_both():
+    """It integrates to one over both logarithms, and has a gradient in both."""
+    grid = torch.linspace(-14, 4, 901, dtype=torch.float64)
+    own = PCStd(0.6).log_density(grid.exp()).exp()
+    given = torch.stack([Multiple("", 0.5, 0.4).given(one).log_density(grid.exp()).exp()
+                         for one in grid.exp()])
+    step = float(grid[1] - grid[0])
+    assert float((own[:, None] * given).sum() * step**2) == pytest.approx(1.0, abs=2e-3)
+    both = of_two()
+    joint = both.log_prior()
+    expected = LogNormal(0.15, 0.4).log_density(torch.tensor(0.2).double()) + PCStd(
+        0.6).log_density(torch.tensor(0.3).double())
+    torch.testing.assert_close(joint.reshape(()), expected)
+    joint.backward()
+    slope = math.log(0.2 / 0.15) / 0.4**2
+    assert both["area.std"].raw.grad.item() == pytest.approx(-slope)
+    assert both["nugget.std"].raw.grad.item() == pytest.approx(
+        slope + 1 + 0.3 * math.log(0.05) / 0.6)
+
+
+def test_where_one_is_fixed_the_others_prior_is_that_at_its_value():
+    both = of_two()
+    both.fix({"nugget.std": 0.8})
+    at = torch.tensor(0.2).double()
+    torch.testing.assert_close(both.log_prior().reshape(()), LogNormal(0.4, 0.4).log_density(at))
+    both = of_two()
+    both.fix({"area.std": 0.8})
+    torch.testing.assert_close(both.log_prior().reshape(()), PCStd(0.6).log_density(
+        torch.tensor(0.3).double()))
+    assert str(both["area.std"].prior) == "log-normal(median 0.5 × nugget.std, sigma 0.4)"
+
+
+def test_draws_of_both_go_together():
+    both, generator = of_two(), np.random.default_rng(0)
+    drawn = [both.draw(generator) for _ in range(2000)]
+    area, nugget = (np.log([one[name] for one in drawn]) for name in ("area.std", "nugget.std"))
+    assert (area - nugget).mean() == pytest.approx(math.log(0.5), abs=0.04)
+    assert (area - nugget).std() == pytest.approx(0.4, abs=0.03)
+    assert np.mean(np.exp(nugget) > 0.6) == pytest.approx(0.05, abs=0.02)

@@ -45,6 +45,26 @@ def test_priors_are_those_of_torch_up_to_a_constant(prior):
     np.testing.assert_allclose(np.diff(ours), np.diff(theirs), rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
+def test_the_prior_of_effects_by_nuggets_is_that_of_torch():
+    state = VBAgg(kernel="rbf", inducing=10, max_steps=5).fit(counts()).state
+    assert state.hyperparameters["area.std"].prior.other == "nugget.std"
+    ours, theirs, z = [], [], 0.0
+    with jax.enable_x64(True):
+        density = Density(state)
+        z = np.zeros(density.width)
+        for seed in range(2):
+            raws = density.start + np.random.default_rng(seed).normal(size=len(density.start))
+            start = 0
+            for item in density.items:
+                stop = start + item.raw.numel()
+                item.raw.data = torch.as_tensor(raws[start:stop]).reshape(item.raw.shape)
+                start = stop
+            theirs.append(float(state.hyperparameters.log_prior()))
+            ours.append(float(density.log_density(raws, z) - density.log_likelihood(raws, z)))
+    assert ours[1] - ours[0] == pytest.approx(theirs[1] - theirs[0], rel=1e-9)
+
+
 def counts(areas=12):
     return made.counts(made.bags((4,) * areas), scale=5)
 

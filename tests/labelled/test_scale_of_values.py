@@ -15,7 +15,6 @@ from workbench.labelled.candidates import link_told, options_of_values
 from workbench.labelled.classes import auto
 from workbench.labelled.scale_of_values import (
     DECISIVE,
-    expected_std,
     individuals,
     local_std,
     log_scale_gain,
@@ -129,28 +128,6 @@ def test_counts_and_positives_out_of_trials_are_left_to_their_likelihood():
     assert options_of_values(Converted(surveyed)) == {}
 
 
-def test_counts_without_covariates_say_how_large_the_nugget_is_expected_to_be():
-    """At least as usual; and what Poisson counts differ by themselves is no rate's."""
-    rng = np.random.default_rng(0)
-    totals = np.bincount(np.repeat(np.arange(AREAS), SIZE), made(skewed())["weight"])
-
-    def observed(size, spread):
-        rates = size * np.exp(rng.normal(0, spread, AREAS))
-        return counts(rng.poisson(rates * totals).astype(float))
-
-    ds = observed(1000, 0.5)
-    assert options_of_values(Converted(ds)) == {
-        "priors": {"nugget.std": f"pc:{3 * expected_std(to_source(ds)):.4g}:0.05"}}
-    for size, rel in ((1000, 0.15), (0.5, 0.35)):       # of counts of five, too
-        squares = [expected_std(to_source(observed(size, 0.5)))**2 for _ in range(40)]
-        assert np.mean(squares) == pytest.approx((2 * 0.5)**2, rel=rel)
-    alike = observed(1000, 0.0)
-    assert expected_std(to_source(alike)) < 0.1
-    assert options_of_values(Converted(alike)) == {}        # what is usual is more
-    given = {"place": {"weight": 1.0, "hyperparameters": {"nugget.std": 0.3}}}
-    assert options_of_values(Converted(ds), given) == {}    # nothing is learnt
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::workbench.checks.SimpleMapWarning")
 def test_intervals_of_counts_without_covariates_cover_what_individuals_have_of_their_own():
@@ -160,15 +137,16 @@ def test_intervals_of_counts_without_covariates_cover_what_individuals_have_of_t
     own = 0.6 * rng.normal(size=AREAS)[ds["membership"]] + 0.6 * rng.normal(size=AREAS * SIZE)
     y = rng.poisson(50 * ds["weight"].values * np.exp(own)).astype(float)
     ds = ds.assign(value=ds["value"].copy(data=np.bincount(ds["membership"], y)))
-    for name, options in (("by rule", options_of_values), ("usual", lambda *_: {})):
-        with patch.object(auto, "options_of_values", options):
+    for name, options in (("by areas", {}), ("apart", {"priors": {"area.std": "pc:1:0.05"}})):
+        with patch.object(auto, "options_of_values", lambda *_, given=options: given):
             fit = wb.Auto(effort="quick", workers=1).fit(ds)
         low, high = fit.sample(ds, 500, preserve_totals=True).quantile([0.025, 0.975], "sample")
         inside[name] = float(((low <= y) & (y <= high)).mean())
-        assert "goes by what areas differ by" in fit.summary() or name == "usual"
+        by_areas = "and of areas that they differ by about 0.5 times as much" in fit.summary()
+        assert by_areas == (name == "by areas")
         assert "totals tell little of how much they differ" in fit.summary()
-    assert inside["by rule"] > 0.95 > 0.9 > inside["usual"]
-    assert inside["by rule"] - inside["usual"] > 0.1
+    assert inside["by areas"] > 0.95 > 0.9 > inside["apart"]
+    assert inside["by areas"] - inside["apart"] > 0.1
 
 
 def test_noise_is_seldom_taken_for_skewed():

@@ -280,34 +280,35 @@ def test_draws_that_keep_the_values_of_areas():
 def test_counts_without_covariates():
     raw = pd.read_csv(RESULTS / "place_alone.csv")
     raw["log"] = np.log(raw["CRPS"])
-    wide = raw.pivot_table(index="case", columns="model", values=["log", "cover 95%"])
-    cover, logs = 100 * wide["cover 95%"], wide["log"]
-    assert len(wide) == 12 and "expects of it twice what the logarithms" in SAID and MORE == 2
-    assert (f"cover {cover['auto'].mean():.0f} % in the mean of the twelve rows, instead of "
-            f"{cover['usual prior'].mean():.0f} % under the usual prior** "
-            f"({cover['usual prior'].min():.0f} to {cover['usual prior'].max():.0f} %)") in SAID
+    wide = raw.pivot_table(index="case", columns="model", values=["log", "cover 95%", "cover 50%"])
+    cover, half, logs = 100 * wide["cover 95%"], 100 * wide["cover 50%"], wide["log"]
+    assert len(wide) == 18 and "prior of effects goes by the nugget" in SAID
+    assert (f"cover {cover['auto'].mean():.0f} % in the mean of the eighteen rows, instead of "
+            f"{cover['apart'].mean():.0f} % with priors apart** ({cover['apart'].min():.0f} to "
+            f"{cover['apart'].max():.0f} %), 50 % intervals {half['auto'].mean():.0f} % instead of "
+            f"{half['apart'].mean():.0f} %.") in SAID
     low = cover["auto"].nsmallest(2)
-    rest = cover["auto"].drop(low.index)
-    assert list(low.index) == ["korea, 250 districts", "italy, 107 provinces"]
-    assert f"now cover {low.iloc[0]:.0f} % of Korea's neighbourhoods by districts" in SAID
-    assert f"districts, {low.iloc[1]:.0f} % of Italy's communes by provinces" in SAID
-    assert f"and {rest.min():.0f} to {rest.max():.0f} % elsewhere" in SAID
-    dearer, split = (100 * np.expm1(logs["auto"] - logs[other])
-                     for other in ("usual prior", "split"))
-    mean = [100 * np.expm1(np.log1p(one / 100).mean()) for one in (dearer, split)]
-    assert dearer.idxmax() == "us, 48 states" and (dearer < 0).sum() == 2
-    assert (f"CRPS is {mean[0]:.0f} % higher in the mean, by up to {dearer.max():.0f} % (the "
-            "United States), and lower in two rows") in SAID
-    usual = 100 * np.expm1((logs["usual prior"] - logs["split"]).mean())
-    assert (f"their CRPS is {mean[1]:.0f} % higher in the mean, under the usual prior "
-            f"{-usual:.0f} % lower") in SAID
+    assert list(low.index) == ["italy, 107 provinces", "korea, 500 groups"]
+    assert (f"in Italy's provinces ({low.iloc[0]:.0f} %) and in 500 groups of Korea's "
+            f"neighbourhoods ({low.iloc[1]:.0f} %)") in SAID
+    assert raw[raw["case"] == "korea, 500 groups"]["members"].round().eq(3).all()
+    most = cover["auto"].idxmax()
+    assert most == "us, 48 states" and f"most in the States ({cover['auto'][most]:.0f} %)" in SAID
+    apart, split = (logs["auto"] - logs[other] for other in ("apart", "split"))
+    assert (apart < 0).sum() == 12 and apart.idxmax() == "us, 48 states"
+    assert (f"CRPS is lower in twelve of the eighteen rows, by up to "
+            f"{-100 * np.expm1(apart.min()):.0f} %, and {-100 * np.expm1(apart.mean()):.0f} % "
+            f"lower in the mean. It is most higher in the United States' 48 states "
+            f"({100 * np.expm1(apart.max()):.0f} %)") in SAID
+    assert (split < 0).sum() == 13
+    assert (f"their CRPS is {-100 * np.expm1(split.mean()):.0f} % lower in the mean, and in "
+            f"thirteen rows; with priors apart it is "
+            f"{-100 * np.expm1((logs['apart'] - logs['split']).mean()):.0f} % lower") in SAID
     pinned = np.log(raw.assign(deviance=raw["deviance pinned"]).pivot_table(
         index=["case", "way"], columns="model", values="deviance"))
     lower = -100 * np.expm1((pinned["auto"] - pinned["split"]).groupby("case").mean())
-    assert (lower > 0).all() and (f"in all twelve rows, by {lower.min():.1f} to "
+    assert (lower > 0).all() and (f"in all eighteen rows, by {lower.min():.1f} to "
                                   f"{lower.max():.0f} %") in SAID
-    wide = cover["auto"].round().nlargest(2)
-    assert dict(wide) == {"us, 48 states": 99, "korea, 17 provinces": 100}
 
 
 def test_california_the_reversed_headline_is_told():

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 import xarray as xr
 
+from workbench.gp.optimisation.priors import goes_by
 from workbench.schema import aggregation, kind
 
 # Why values that are no counts have the link that they have.
@@ -30,7 +31,8 @@ _INDIVIDUALS = (
 _OF_COUNTS = (
     "individuals: totals tell little of how much they differ inside areas beyond what the rate "
     "depends on, and the width of their intervals rests on it; the std of what each has of its own "
-    "is {:.2g} on the log scale, under a prior that {}expects no more than {:.2g} (95 %)")
+    "is {:.2g} on the log scale, under a prior that expects no more than {:.2g} (95 %){}")
+_BY_AREAS = ", and of areas that they differ by about {:.2g} times as much of their own"
 _SUMS = ("totals: the map of an area adds up to what is expected there, not to the total observed, "
          "which is taken to have an error. fit.to_dataset and fit.sample with "
          "preserve_totals=True, and --rescale-to-totals, keep every total")
@@ -70,10 +72,11 @@ def about_values(fit) -> list[str]:
                  for name, one in fit.candidates.items()}
         learnt = sum(fit.inner.weight_of[name] * float(item.natural.detach())
                      for name, item in items.items())
-        why = ("goes by what areas differ by from those about them, as there are no "
-               "covariates, and ") if "nugget.std" in options.priors else ""
         most = items.popitem()[1].prior.quantile(torch.tensor(0.95))
-        lines += ["", _OF_COUNTS.format(learnt, why, float(most))]
+        known = state.hyperparameters
+        by = known["area.std"].prior if "area.std" in known else None
+        lines += ["", _OF_COUNTS.format(learnt, float(most), _BY_AREAS.format(by.factor)
+                                        if goes_by(by) else "")]
     return lines
 
 

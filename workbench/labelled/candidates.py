@@ -11,18 +11,14 @@ from workbench.bagging import periods_of
 from workbench.checks import choose
 from workbench.gp.likelihoods.links import LINKS
 from workbench.gp.likelihoods.noise import AREA
-from workbench.gp.models.vbagg.state import USUAL_NUGGET
 from workbench.labelled.scale_of_values import (
     DECISIVE,
-    expected_std,
     individuals,
     log_scale_gain,
 )
 from workbench.labelled.source import Converted
 from workbench.schema import BAG, COVARIATE, aggregation, counts_add_up, kind
 
-#: What a std exceeds with a prior probability of 5 %, in units of what it is expected to be.
-_MOST_EXPECTED = 3.0
 _LEAST_INDUCING, _MOST_INDUCING = 100, 400
 
 
@@ -191,13 +187,11 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     """Options of `workbench.VBAgg` that all candidates share, as the values ask for them.
 
     Counts have the exp link, an area effect and a nugget, positives out of trials the logit link:
-    as `workbench.VBAgg` has by itself. Without covariates counts say how large the nugget is
-    expected to be (`expected_std`), where that is more than is usual. Other values have the exp
-    link where they are positive and clearly nearer to log-normal, else the identity, and a nugget,
-    too, as individuals differ whatever they are measured in. Means of many do not tell by how much:
-    it is fixed by what areas differ by from those about them (`individuals`), else learnt. Where
-    it is fixed, noise is the areas' own: as noise of individuals it would count what these differ
-    by twice.
+    as `workbench.VBAgg` has by itself. Other values have the exp link where they are positive and
+    clearly nearer to log-normal, else the identity, and a nugget, too, as individuals differ
+    whatever they are measured in. Means of many do not tell by how much: it is fixed by what areas
+    differ by from those about them (`individuals`), else learnt. Where it is fixed, noise is the
+    areas' own: as noise of individuals it would count what these differ by twice.
 
     Parameters
     ----------
@@ -211,9 +205,7 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     if "trials" in ds:
         return {}
     if kind(ds) == "count" and aggregation(ds) == "sum":
-        most = 0.0 if given is not None or ds.sizes[COVARIATE] else (
-            _MOST_EXPECTED * expected_std(data.source(), periods_of(ds)))
-        return {"priors": {"nugget.std": f"pc:{most:.4g}:0.05"}} if most > USUAL_NUGGET else {}
+        return {}
     nugget = given is None or any("nugget.std" in one["hyperparameters"] for one in given.values())
     link = link_told(given or {})
     if not link:

@@ -7,9 +7,7 @@ is taken as positive, skewed values, which a rate of exp(f) fits.
 
 Means do not tell how much the individuals of an area differ. Averaging removes variance, so that
 they differ by more than areas do from the areas about them: `MORE` times as much is taken, which is
-typical of tables whose individuals are known. Totals of counts tell little of it either. Covariates
-say some of what areas and individuals differ by; without any, it is all left to the nugget, of
-whose std as much is then expected, beside what Poisson counts differ by themselves.
+typical of tables whose individuals are known.
 
 References
 ----------
@@ -21,7 +19,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import torch
 
 from workbench.gp.data.bags import Source
 from workbench.labelled.noise_of_areas import upper_noise
@@ -35,7 +32,6 @@ _FEW_INDIVIDUALS = 8    # below so many, of equal weight, half of the areas show
 _NEIGHBOURS = 4         # areas whose mean a value is compared with
 _AREAS_PER_INPUT = 3    # fewer areas for each input than that: no regression, the mean alone
 _FEWEST_AREAS = 5       # fewer have no shape
-_LARGE = 100            # counts from which the variance of a logarithm is one by the count
 _RANK = 1e-9            # what differs by less, relative to its size, is constant
 
 
@@ -111,7 +107,7 @@ def individuals(source: Source, link: str, period: np.ndarray | None = None) -> 
 
 def _of_areas_about(source: Source, link: str, period: np.ndarray | None) -> float:
     """What is taken by what areas differ by from those about them."""
-    kept = _kept(source)
+    kept = source.bags.noise_left
     if source.targets.noise_variance is not None or float(1 / kept.median()) < _FEW_INDIVIDUALS:
         return 0.0
     local = local_std(source, link, period)
@@ -150,57 +146,7 @@ def smooth_limit(source: Source, link: str, period: np.ndarray | None = None) ->
     place = source.bags.centres().x.cpu().numpy().astype(float)[:, columns]
     times = np.zeros(len(place)) if period is None else np.asarray(period)
     noise = upper_noise(_observed(source, link), _basis(source), place, times)
-    return noise / math.sqrt(float(_kept(source).mean()))
-
-
-def _kept(source: Source) -> torch.Tensor:
-    """Share of the variance of individuals' independent noise that is left in each area's value."""
-    bags = source.bags
-    share = (bags.weight / bags.totals[bags.membership]).square() * bags.unaveraged
-    return torch.zeros(bags.count).to(share).index_add(0, bags.membership, share)
-
-
-def expected_std(source: Source, period: np.ndarray | None = None) -> float:
-    """How much individuals are expected to differ by areas' counts alone, on the log scale.
-
-    Of counts of one or two in an area it comes out too small: their logarithms hardly differ by
-    their rates.
-
-    Parameters
-    ----------
-    source, period
-        As of `local_std`, of totals of counts.
-
-    Returns
-    -------
-    float
-        `MORE` times what the logarithms of the areas' rates differ by from those about them, beside
-        what they would by Poisson counts of one rate; zero where they differ by no more than that.
-
-    Examples
-    --------
-    >>> import workbench as wb
-    >>> from workbench.labelled.source import to_source
-    >>> smooth = wb.load("korea").isel(covariate=slice(0, 0))
-    >>> round(expected_std(to_source(smooth)), 2)
-    0.57
-    """
-    counts = source.targets.value.cpu().numpy().astype(float).clip(0.5)     # of none as of half one
-    totals = source.bags.totals.cpu().numpy().astype(float)
-    found = _local_std(np.log(counts / totals), source, period)
-    alike = totals * float(source.targets.value.sum()) / totals.sum()
-    return MORE * math.sqrt(max(found**2 - _poisson_log_variance(alike).mean(), 0.0))
-
-
-def _poisson_log_variance(mean: np.ndarray) -> np.ndarray:
-    """Variance of log max(Y, 1/2) of Poisson counts Y of these means."""
-    from scipy.stats import poisson
-
-    small, variance = mean <= _LARGE, 1 / mean
-    counts = np.arange(_LARGE + 20 * math.sqrt(_LARGE))
-    weight, logs = poisson.pmf(counts, mean[small, None]), np.log(counts.clip(0.5))
-    variance[small] = weight @ logs**2 - (weight @ logs)**2
-    return variance
+    return noise / math.sqrt(float(source.bags.noise_left.mean()))
 
 
 def local_std(source: Source, link: str, period: np.ndarray | None = None) -> float:

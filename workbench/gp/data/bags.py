@@ -148,6 +148,12 @@ class Bags:
         """Share of white noise's variance that each individual keeps: below one of a cluster."""
         return 1.0 if self.concentration is None else self.concentration
 
+    @property
+    def noise_left(self) -> Tensor:
+        """Share of independent individuals' variance that their bag's mean has (B,)."""
+        share = (self.weight / self.totals[self.membership]).square() * self.unaveraged
+        return torch.zeros(self.count).to(share).index_add(0, self.membership, share)
+
     def same_as(self, other: Bags) -> bool:
         """Whether the other bags hold the same individuals."""
         known = [bags.recurring is not None for bags in (self, other)]

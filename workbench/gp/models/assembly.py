@@ -231,7 +231,8 @@ def finish(items: list[Hyperparameter], options: Options) -> HyperparameterSet:
     for name, prior in options.priors.items():
         choose("hyperparameter", name, [item.name for item in items])
         out[name].prior = (
-            prior if hasattr(prior, "log_density") else prior_module.parse(prior, name))
+            prior if hasattr(prior, "log_density") or prior_module.goes_by(prior)
+            else prior_module.parse(prior, name))
     for name, value in options.initial.items():
         out[name].set(value["value"] if isinstance(value, dict) else value)
     out.fix(options.hyperparameters)

@@ -12,7 +12,7 @@ from gpytorch.constraints import Positive
 from torch import Tensor, nn
 
 from workbench.checks import InputError, choose
-from workbench.gp.optimisation.priors import Prior, log_prior
+from workbench.gp.optimisation.priors import Multiple, Prior, log_prior
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Hyperparameter:
     constraint: object = None
     unit: str = ""
     factor: Tensor | float = 1.0
-    prior: Prior | None = None
+    prior: Prior | Multiple | None = None
     fixed: bool = False
 
     @property
@@ -84,8 +84,8 @@ class Hyperparameter:
         return {"value": values[0] if len(values) == 1 else values, "unit": self.unit}
 
 
-def scalar_hyperparameter(name: str, value: float, unit: str, prior: Prior | None, like: Tensor
-                          ) -> Hyperparameter:
+def scalar_hyperparameter(name: str, value: float, unit: str, prior: Prior | Multiple | None,
+                          like: Tensor) -> Hyperparameter:
     """A positive scalar hyperparameter on its own, such as ``area.std``, as its logarithm.
 
     Parameters
@@ -158,7 +158,24 @@ class HyperparameterSet:
 
     def log_prior(self) -> Tensor:
         """Sum of the log prior densities of the free hyperparameters (of their logarithms)."""
-        return sum((log_prior(item.prior, item.natural) for item in self.free), torch.zeros(()))
+        return sum((log_prior(self.prior_of(item), item.natural) for item in self.free),
+                   torch.zeros(()))
+
+    def prior_of(self, item: Hyperparameter, given: Mapping[str, object] | None = None
+                 ) -> Prior | None:
+        """Its prior; one that goes by another hyperparameter is that at the other's value.
+
+        Parameters
+        ----------
+        item : Hyperparameter
+        given : mapping, optional
+            Values in natural units by name, where they are not the present ones.
+        """
+        if not isinstance(item.prior, Multiple):
+            return item.prior
+        other = self[item.prior.other].natural
+        value = (given or {}).get(item.prior.other)
+        return item.prior.given(other if value is None else torch.as_tensor(value).to(other))
 
     def draw(self, generator: np.random.Generator) -> dict[str, float | list[float]]:
         """Free hyperparameters drawn from their priors, in natural units.
@@ -180,13 +197,13 @@ class HyperparameterSet:
             If a prior of the user's own has no ``quantile``.
         """
         drawn = {}
-        for item in self.free:
-            like = item.natural.detach()
+        for item in sorted(self.free, key=lambda one: isinstance(one.prior, Multiple)):
+            like, prior = item.natural.detach(), self.prior_of(item, drawn)
             at = torch.as_tensor(generator.uniform(size=tuple(like.shape)))
-            if item.prior is None:
+            if prior is None:
                 values = like
-            elif hasattr(item.prior, "quantile"):
-                values = item.prior.quantile(at)
+            elif hasattr(prior, "quantile"):
+                values = prior.quantile(at).detach()
             else:
                 raise InputError(f"the prior of {item.name} has no quantile(probability), by which "
                                  "it would be drawn from; give one, or fix its value")

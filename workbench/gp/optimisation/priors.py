@@ -35,13 +35,13 @@ class LogNormal:
 
     Parameters
     ----------
-    median : float or tuple of float
+    median : float, tuple of float or Tensor
         Median in the hyperparameter's unit; one per entry where units differ between entries.
     sigma : float
         Standard deviation of log θ.
     """
 
-    median: float | tuple[float, ...]
+    median: float | tuple[float, ...] | Tensor
     sigma: float
 
     def log_density(self, value: Tensor) -> Tensor:
@@ -120,6 +120,37 @@ class PCStd:
 
     def __str__(self) -> str:
         return f"PC: P(std > {self.largest:.3g}) = {self.probability:.3g}"
+
+
+@dataclass(frozen=True)
+class Multiple:
+    """θ is about so many times another hyperparameter: log θ ~ N(log(factor × other), sigma²).
+
+    Parameters
+    ----------
+    other : str
+        Name of the other hyperparameter, of the same unit.
+    factor : float
+        Median of θ, in units of the other.
+    sigma : float
+        Standard deviation of log θ.
+    """
+
+    other: str
+    factor: float
+    sigma: float
+
+    def given(self, other: Tensor) -> LogNormal:
+        """The prior of θ where the other has this value ()."""
+        return LogNormal(self.factor * other, self.sigma)
+
+    def __str__(self) -> str:
+        return f"log-normal(median {self.factor:.3g} × {self.other}, sigma {self.sigma:.3g})"
+
+
+def goes_by(prior: Prior | Multiple | None) -> list[str]:
+    """Names of the other hyperparameters that a prior goes by."""
+    return [prior.other] if isinstance(prior, Multiple) else []
 
 
 def parse(text: str, name: str) -> Prior | None:

@@ -15,6 +15,7 @@ from workbench.checks import package, require
 from workbench.gp.kernels.grammar import JointTerm
 from workbench.gp.kernels.persistent import VARIANCE
 from workbench.gp.models.vbagg.persistent import keeps_effects
+from workbench.gp.optimisation.priors import goes_by
 from workbench.gp.sampling.kernels import covariance, log_prior
 
 _JITTER = 1e-8
@@ -76,7 +77,8 @@ class Density:
         self.places = int(self.own.max()) + 1
         self.width = self.n + self.places * self.nugget + self.bags * self.area
         self.width += (int(self.areas.max()) + 1) if self.lasting else 0
-        self._priors = [(item, log_prior(item.prior, self.jnp)) for item in self.items]
+        self._priors = [([item.name, *goes_by(item.prior)], log_prior(item.prior, self.jnp))
+                        for item in self.items]
         self._root = None if self.items else self._factor(self._values(self.start))
 
     def _values(self, raws):
@@ -154,7 +156,8 @@ class Density:
     def log_density(self, raws, z):
         """Log density of raw hyperparameters (P,) and whitened values (width,)."""
         value = self._values(raws)
-        prior = sum(density(self._natural(item, value)) for item, density in self._priors)
+        prior = sum(density(*(self._natural(self._named[name], value) for name in names))
+                    for names, density in self._priors)
         return self.log_likelihood(raws, z) + prior - 0.5 * self.jnp.square(z).sum()
 
     def information(self, raws, z):

@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.checks import InputError, package
 from workbench.gp.kernels.grammar import Term
-from workbench.gp.optimisation.priors import LogNormal, PCLengthscale, PCStd
+from workbench.gp.optimisation.priors import LogNormal, Multiple, PCLengthscale, PCStd
 
 
 def covariance(terms: list[Term], x: np.ndarray) -> Callable:
@@ -109,6 +109,9 @@ def log_prior(prior, jnp: ModuleType) -> Callable:
     if isinstance(prior, LogNormal):
         middle = np.log(np.asarray(prior.median, dtype=float))
         return lambda value: (-0.5 * jnp.square((jnp.log(value) - middle) / prior.sigma)).sum()
+    if isinstance(prior, Multiple):
+        return lambda value, other: (
+            -0.5 * jnp.square(jnp.log(value / (prior.factor * other)) / prior.sigma)).sum()
     if isinstance(prior, PCLengthscale):
         half = prior.dimension / 2
         rate = -math.log(prior.probability) * prior.shortest**half

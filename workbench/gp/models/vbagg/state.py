@@ -33,21 +33,17 @@ from workbench.gp.models.vbagg.design import MOST_FEATURES, Design, design_of, w
 from workbench.gp.models.vbagg.doubts import LEFT, note_left
 from workbench.gp.models.vbagg.given import PROFILE, ROUGH, find_q
 from workbench.gp.models.vbagg.landmarks import learn_inducing_inputs
+from workbench.gp.models.vbagg.own_noise import USUAL_NUGGET, prior_of_effects
 from workbench.gp.models.vbagg.persistent import keeps_effects, with_kept_noise
 from workbench.gp.models.vbagg.summed_out import apart, with_effects_summed_out
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.natural_gradient import Optimum, optimise, reachable
-from workbench.gp.optimisation.priors import PCStd
 from workbench.gp.optimisation.training import History
 
 # Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
 # evaluation on hundreds of thousands of pairs is expensive.
 _FEW = 30
-# Totals tell little of how much individuals of the same covariates differ. Beside a regression that
-# saw the fine truth they did by a log-sd of 0.18 to 0.31, in six cases (the oracle's log-sd in
-# data/results/cases.csv): P(std > 0.6) = 5 % has its mode, of the logarithm, at 0.2.
-USUAL_NUGGET = 0.6
 
 
 class VariationalState(Recalled):
@@ -106,11 +102,12 @@ class VariationalState(Recalled):
         items = [Hyperparameter("mean", self.field.mean, None, self.link.unit)]
         items += assembly.kernel_hyperparameters(
             self._kernel_terms(), self.transform, extent, self.scale)
-        self._area = None if options.overdispersion != "area" else assembly.scalar_hyperparameter(
-            "area.std", 0.2 * self.scale, "link scale", PCStd(self.scale, 0.05), like)
-        items += [] if self._area is None else [self._area]
         self._nugget = assembly.nugget_hyperparameter(
             options.nugget, self.scale, "link scale", like, USUAL_NUGGET)
+        self._area = None if options.overdispersion != "area" else assembly.scalar_hyperparameter(
+            "area.std", 0.2 * self.scale, "link scale", prior_of_effects(
+                self._nugget, self.bags.noise_left, self.scale, options), like)
+        items += [] if self._area is None else [self._area]
         if keeps_effects(self) and self._nugget is not None:
             self.field.terms[-1].nugget = self._nugget
         items += [] if self._nugget is None else [self._nugget]
