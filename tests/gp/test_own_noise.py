@@ -37,6 +37,10 @@ def test_it_goes_by_the_nugget_where_that_is_learnt_and_areas_have_individuals()
     assert prior((1,) * 9) == prior(sizes, nugget=0.0) == alone
     assert prior(sizes, nugget=0.3) == prior(sizes, hyperparameters={"nugget.std": 0.3}) == alone
     assert prior(sizes, priors={"area.std": "pc:2:0.05"}) == PCStd(2.0, 0.05)
+    found, options = known(sizes)["nugget.std"], VBAgg(kernel="rbf").options
+    left = torch.full((9,), 0.25)
+    assert prior_of_effects(found, left, 1.0, options, lasting=True) == alone
+    assert isinstance(prior_of_effects(found, left, 1.0, options), Multiple)
     # It is the number of most areas that counts.
     assert prior((4,) * 8 + (40,)).factor == pytest.approx(prior(sizes).factor, rel=0.1)
 

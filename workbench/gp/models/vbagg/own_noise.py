@@ -31,7 +31,7 @@ _FEWEST = 2.0           # individuals of an area, below which the law says nothi
 
 
 def prior_of_effects(nugget: Hyperparameter | None, noise_left: Tensor, scale: float,
-                     options: VariationalOptions) -> Multiple | PCStd:
+                     options: VariationalOptions, lasting: bool = False) -> Multiple | PCStd:
     """The prior of ``area.std``: by the nugget, where that is learnt and areas have individuals.
 
     Parameters
@@ -44,9 +44,13 @@ def prior_of_effects(nugget: Hyperparameter | None, noise_left: Tensor, scale: f
         Unit of f, which ``area.std`` otherwise exceeds with a prior probability of 5 %.
     options : VariationalOptions
         Those of the model, by which the nugget may have a given value.
+    lasting : bool
+        Whether areas and individuals keep what they have of their own over periods: the effect is
+        then of one period alone, and no average of nuggets.
     """
     members = float((1 / noise_left).median())
-    given = nugget is None or nugget.fixed or nugget.name in options.hyperparameters
+    given = lasting or nugget is None or nugget.fixed or (
+        nugget.name in options.hyperparameters)
     if given or members < _FEWEST:
         return PCStd(scale, 0.05)
     return Multiple(nugget.name, math.sqrt(members**-_FALL - 1 / members), _GIVE_OR_TAKE)

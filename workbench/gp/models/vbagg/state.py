@@ -106,7 +106,7 @@ class VariationalState(Recalled):
             options.nugget, self.scale, "link scale", like, USUAL_NUGGET)
         self._area = None if options.overdispersion != "area" else assembly.scalar_hyperparameter(
             "area.std", 0.2 * self.scale, "link scale", prior_of_effects(
-                self._nugget, self.bags.noise_left, self.scale, options), like)
+                self._nugget, self.bags.noise_left, self.scale, options, keeps_effects(self)), like)
         items += [] if self._area is None else [self._area]
         if keeps_effects(self) and self._nugget is not None:
             self.field.terms[-1].nugget = self._nugget
