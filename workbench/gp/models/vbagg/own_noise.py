@@ -51,6 +51,6 @@ def prior_of_effects(nugget: Hyperparameter | None, noise_left: Tensor, scale: f
     members = float((1 / noise_left).median())
     given = lasting or nugget is None or nugget.fixed or (
         nugget.name in options.hyperparameters)
-    if given or members < _FEWEST:
+    if given or not _FEWEST <= members < math.inf:      # infinite: nuggets are averaged out
         return PCStd(scale, 0.05)
     return Multiple(nugget.name, math.sqrt(members**-_FALL - 1 / members), _GIVE_OR_TAKE)
