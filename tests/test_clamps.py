@@ -117,7 +117,6 @@ WHY = {
     "labelled/condensing.py": (1, "squares of shares that add up to one, by rounding"),
     "labelled/noise_of_areas.py": (1, ZERO),
     "labelled/recurring.py": (1, ENDS),
-    "labelled/scale_of_values.py": (2, LOGS),
     "labelled/timing.py": (1, "clusters of an area are at most so many"),
     "pipeline/transfer.py": (1, SIZE),
     "preflight/areas.py": (1, SIZE),

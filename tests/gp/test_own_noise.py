@@ -22,10 +22,13 @@ def known(sizes, **options):
 def test_variances_of_means_fall_by_the_law():
     """Nuggets and effects together: of four times as many individuals half the variance is left."""
     nugget, options = known((4,) * 9)["nugget.std"], VBAgg(kernel="rbf").options
+    found = {members: prior_of_effects(nugget, torch.full((9,), 1 / members), 1.0, options)
+             for members in (4, 16, 64, 100, 1e6)}
     for members in (4, 16, 64):
-        found = prior_of_effects(nugget, torch.full((9,), 1 / members), 1.0, options)
-        assert found.other == "nugget.std"
-        assert found.factor**2 + 1 / members == pytest.approx(members**-0.5)
+        assert found[members].other == "nugget.std"
+        assert found[members].factor**2 + 1 / members == pytest.approx(members**-0.5)
+    assert found[1e6] == found[100]         # it is not carried on beyond what was looked at
+    assert prior_of_effects(nugget, torch.zeros(9), 1.0, options) == PCStd(1.0, 0.05)
 
 
 def test_it_goes_by_the_nugget_where_that_is_learnt_and_areas_have_individuals():

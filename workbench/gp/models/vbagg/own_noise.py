@@ -28,6 +28,9 @@ USUAL_NUGGET = 0.6
 _FALL = 0.5             # b: of independent individuals it is one
 _GIVE_OR_TAKE = 0.4     # sd of the logarithm of what effects of areas are by that
 _FEWEST = 2.0           # individuals of an area, below which the law says nothing
+# Beyond what areas of known fine truth have (members in data/results/place_alone.csv) it would be
+# carried on to pixels so small that neighbours are alike, of which nuggets know nothing.
+_MOST = 100.0
 
 
 def prior_of_effects(nugget: Hyperparameter | None, noise_left: Tensor, scale: float,
@@ -53,4 +56,5 @@ def prior_of_effects(nugget: Hyperparameter | None, noise_left: Tensor, scale: f
         nugget.name in options.hyperparameters)
     if given or not _FEWEST <= members < math.inf:      # infinite: nuggets are averaged out
         return PCStd(scale, 0.05)
+    members = min(members, _MOST)
     return Multiple(nugget.name, math.sqrt(members**-_FALL - 1 / members), _GIVE_OR_TAKE)
