@@ -2,9 +2,10 @@
 
 Totals hardly tell effects of areas from nuggets of individuals, and how wide individuals' intervals
 are rests on that. Were individuals independent, means of n of them would vary by 1/n of their
-variance; were they alike, by all of it. Of plots in fields, and of much else that has a place, the
-variance of means of n neighbours falls as n^-b with b about a half. Nuggets leave ν²/n of the
-ν² n^-b that areas of n individuals then differ by, and effects of areas are the rest.
+variance; were they alike, by all of it. Of plots in fields the variance of means of n neighbours
+falls as n^-b with b about a half, and counts whose fine truth is known are covered by that
+(benchmarks/place_alone.py). Nuggets leave ν²/n of the ν² n^-b that areas of n individuals then
+differ by, and effects of areas are the rest.
 
 References
 ----------
