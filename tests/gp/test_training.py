@@ -120,8 +120,10 @@ def test_priors_move_the_estimate(source):
 
 def test_objective_in_history_is_elbo_plus_log_priors_of_the_free(source):
     fit = VBAgg(inducing=10, tolerance=1e-2).fit(source)
-    prior = sum(float(i.prior.log_density(i.natural.detach()).sum())
-                for i in fit.state.hyperparameters if i.prior is not None)
+    known = fit.state.hyperparameters
+    assert known["area.std"].prior.other == "nugget.std"
+    prior = sum(float(known.prior_of(i).log_density(i.natural.detach()).sum())
+                for i in known if i.prior is not None)
     # Of a q that is closer to its optimum in the end than in training.
     reached = max(fit.history.objective)
     assert reached - 1e-8 < fit.objective + prior < reached + 1e-4
