@@ -124,7 +124,9 @@ def test_where_one_is_fixed_the_others_prior_is_that_at_its_value():
     both = of_two()
     both.fix({"area.std": 0.8})
     torch.testing.assert_close(both.log_prior().reshape(()), PCStd(0.6).log_density(
-        torch.tensor(0.3).double()))
+        torch.tensor(0.3).double()) + LogNormal(0.15, 0.4).log_density(torch.tensor(0.8).double()))
+    both.fix({"nugget.std": 0.3})
+    assert float(both.log_prior()) == 0
     assert str(both["area.std"].prior) == "log-normal(median 0.5 × nugget.std, sigma 0.4)"
 
 
@@ -135,3 +137,5 @@ def test_draws_of_both_go_together():
     assert (area - nugget).mean() == pytest.approx(math.log(0.5), abs=0.04)
     assert (area - nugget).std() == pytest.approx(0.4, abs=0.03)
     assert np.mean(np.exp(nugget) > 0.6) == pytest.approx(0.05, abs=0.02)
+    given = [both.draw(generator, {"nugget.std": 5.0})["area.std"] for _ in range(500)]
+    assert np.log(given).mean() == pytest.approx(math.log(2.5), abs=0.08)

@@ -300,6 +300,10 @@ def test_counts_without_covariates():
             f"{-100 * np.expm1(apart.min()):.0f} %, and {-100 * np.expm1(apart.mean()):.0f} % "
             f"lower in the mean. It is most higher in the United States' 48 states "
             f"({100 * np.expm1(apart.max()):.0f} %)") in SAID
+    less = (cover["auto"] - cover["apart"]).idxmin()
+    assert less == "california, 58 counties" and raw[raw["case"] == less]["members"].round().eq(
+        76).all()
+    assert f"({cover['auto'][less]:.0f} % instead of {cover['apart'][less]:.0f} %)" in SAID
     assert (split < 0).sum() == 13
     assert (f"their CRPS is {-100 * np.expm1(split.mean()):.0f} % lower in the mean, and in "
             f"thirteen rows; with priors apart it is "

@@ -142,7 +142,8 @@ def test_what_the_pages_say_of_auto_is_what_is_stored():
     assert 0.92 <= korea["cover 95%"]["auto"] <= 0.98
     assert cases.loc["korea, 17 provinces"]["deviance pinned"]["auto"] <= 7.6
     covered = 100 * cases.xs("auto", level="method")["cover 95%"]
-    assert f"intervals of `auto` cover {covered.min():.0f} to {covered.max():.0f} %" in text
+    assert (f"intervals of `auto` cover {covered.min():.0f} to {covered.max():.0f} %: too narrow "
+            "in California,") in text and covered.idxmin() == "california, 58 counties"
     left = cases.xs("oracle GLM (saw the truth)", level="method")["log-sd"]
     assert f"with an sd of {left.min():.2f} to {left.max():.2f} in these data" in text
 

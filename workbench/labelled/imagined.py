@@ -60,11 +60,12 @@ def imagine(model, ds: xr.Dataset, hyperparameters: Mapping | None = None, seed:
     source = Converted(schema.check_learnable(ds)).source()
     drawing, observing = np.random.SeedSequence(seed).generate_state(2)
     known = model._inner.hyperparameters(source)
-    values = known.draw(np.random.default_rng(drawing))
-    values |= {name: known[name].report()["value"] for name in _fixed(known)}
+    given = {}
     for name, value in (hyperparameters or {}).items():
         known[name].set(value["value"] if isinstance(value, Mapping) else value)
-        values[name] = known[name].report()["value"]
+        given[name] = known[name].report()["value"]
+    values = known.draw(np.random.default_rng(drawing), given)
+    values |= {name: known[name].report()["value"] for name in _fixed(known)} | given
     rates, observed = model._inner.imagine(source, values, int(observing), posterior)
     rates, observed = rates.cpu().numpy().astype(float), observed.cpu().numpy().astype(float)
     require(bool(np.isfinite(rates).all() and np.isfinite(observed).all()),

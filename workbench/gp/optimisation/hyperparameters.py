@@ -12,7 +12,7 @@ from gpytorch.constraints import Positive
 from torch import Tensor, nn
 
 from workbench.checks import InputError, choose
-from workbench.gp.optimisation.priors import Multiple, Prior, log_prior
+from workbench.gp.optimisation.priors import Multiple, Prior, goes_by, log_prior
 
 
 @dataclass
@@ -158,8 +158,14 @@ class HyperparameterSet:
 
     def log_prior(self) -> Tensor:
         """Sum of the log prior densities of the free hyperparameters (of their logarithms)."""
-        return sum((log_prior(self.prior_of(item), item.natural) for item in self.free),
+        return sum((log_prior(self.prior_of(item), item.natural) for item in self.judged),
                    torch.zeros(()))
+
+    @property
+    def judged(self) -> list[Hyperparameter]:
+        """Those whose priors count: free ones, and fixed ones by what is expected of a free one."""
+        return [item for item in self if not item.fixed or any(
+            not self[name].fixed for name in goes_by(item.prior))]
 
     def prior_of(self, item: Hyperparameter, given: Mapping[str, object] | None = None
                  ) -> Prior | None:
@@ -177,7 +183,8 @@ class HyperparameterSet:
         value = (given or {}).get(item.prior.other)
         return item.prior.given(other if value is None else torch.as_tensor(value).to(other))
 
-    def draw(self, generator: np.random.Generator) -> dict[str, float | list[float]]:
+    def draw(self, generator: np.random.Generator, given: Mapping[str, object] | None = None
+             ) -> dict[str, float | list[float]]:
         """Free hyperparameters drawn from their priors, in natural units.
 
         One without a prior keeps its present value.
@@ -185,6 +192,8 @@ class HyperparameterSet:
         Parameters
         ----------
         generator : numpy.random.Generator
+        given : mapping, optional
+            Values in natural units by name that are not drawn; priors go by them.
 
         Returns
         -------
@@ -196,9 +205,9 @@ class HyperparameterSet:
         InputError
             If a prior of the user's own has no ``quantile``.
         """
-        drawn = {}
+        drawn, given = {}, given or {}
         for item in sorted(self.free, key=lambda one: isinstance(one.prior, Multiple)):
-            like, prior = item.natural.detach(), self.prior_of(item, drawn)
+            like, prior = item.natural.detach(), self.prior_of(item, drawn | given)
             at = torch.as_tensor(generator.uniform(size=tuple(like.shape)))
             if prior is None:
                 values = like

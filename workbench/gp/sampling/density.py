@@ -78,7 +78,7 @@ class Density:
         self.width = self.n + self.places * self.nugget + self.bags * self.area
         self.width += (int(self.areas.max()) + 1) if self.lasting else 0
         self._priors = [([item.name, *goes_by(item.prior)], log_prior(item.prior, self.jnp))
-                        for item in self.items]
+                        for item in state.hyperparameters.judged if self.items]
         self._root = None if self.items else self._factor(self._values(self.start))
 
     def _values(self, raws):

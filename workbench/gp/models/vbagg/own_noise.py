@@ -4,8 +4,8 @@ Totals hardly tell effects of areas from nuggets of individuals, and how wide in
 are rests on that. Were individuals independent, means of n of them would vary by 1/n of their
 variance; were they alike, by all of it. Of plots in fields the variance of means of n neighbours
 falls as n^-b with b about a half, and counts whose fine truth is known are covered by that
-(benchmarks/place_alone.py). Nuggets leave ν²/n of the ν² n^-b that areas of n individuals then
-differ by, and effects of areas are the rest.
+(benchmarks/place_alone.py). With ν² for what individuals vary by inside their area, areas of n
+differ by ν² n^-b; nuggets leave ν²/n of it, and effects of areas are the rest.
 
 References
 ----------
