@@ -1,5 +1,7 @@
 """What effects of areas are expected to be, by what individuals have of their own."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from tests.gp import made
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.own_noise import prior_of_effects
 from workbench.gp.optimisation.priors import Multiple, PCStd
+from workbench.labelled.imagined import imagine
 
 APART = {"priors": {"area.std": "pc:1:0.05"}}
 
@@ -62,6 +65,24 @@ def observed(seed, effect, own, areas=60, size=16):
          "value": ("bag", counts, {"kind": "count", "aggregation": "sum"})},
         coords={"x": ("individual", x), "y": ("individual", 0 * x),
                 "covariate": np.array([], dtype=str)}), rate
+
+
+def test_imagined_effects_go_by_a_nugget_that_is_given():
+    ds, model = observed(0, 0.2, 0.4, areas=12)[0], wb.VBAgg(inducing=10)
+    found = {value: json.loads(imagine(model, ds, {"nugget.std": value}, seed=1)["truth"].attrs[
+        "hyperparameters"]) for value in (0.02, 0.5)}
+    assert [found[value]["nugget.std"] for value in found] == pytest.approx([0.02, 0.5])
+    ratio = [found[value]["area.std"] / value for value in found]
+    assert ratio[0] == pytest.approx(ratio[1]) and 0.1 < ratio[0] < 1.7
+
+
+@pytest.mark.slow
+def test_a_held_effect_leaves_the_nugget_where_it_was():
+    ds = observed(0, 0.2, 0.4)[0]
+    both = wb.VBAgg(inducing=40).fit(ds).hyperparameters
+    held = wb.VBAgg(inducing=40, hyperparameters={
+        "area.std": both["area.std"]["value"]}).fit(ds).hyperparameters
+    assert held["nugget.std"]["value"] == pytest.approx(both["nugget.std"]["value"], rel=0.03)
 
 
 @pytest.mark.slow
