@@ -168,7 +168,7 @@ def test_the_formula_says_likelihood_link_effects_and_terms():
     assert "Rates are squares of f." in without.sentences
     rows = {one.name: one for one in learnt(card)}
     assert rows["nugget.std"].prior == prior_told("PC: P(std > 0.6) = 0.05")
-    assert rows["area.std"].prior.startswith("log-normal around 0.485 × nugget.std, within a")
+    assert rows["area.std"].prior.startswith("log-normal around 0.615 × nugget.std, within a")
     assert float(rows["area.std"].value) == pytest.approx(
         fit.hyperparameters["area.std"]["value"], rel=1e-3)
 

@@ -23,13 +23,15 @@ def known(sizes, **options):
 
 
 def test_variances_of_means_fall_by_the_law():
-    """Nuggets and effects together: of four times as many individuals half the variance is left."""
+    """Nuggets and effects together: of n times as many individuals 1/√n of the variance is left."""
     nugget, options = known((4,) * 9)["nugget.std"], VBAgg(kernel="rbf").options
     found = {members: prior_of_effects(nugget, torch.full((9,), 1 / members), 1.0, options)
              for members in (4, 16, 64, 100, 1e6)}
     for members in (4, 16, 64):
         assert found[members].other == "nugget.std"
-        assert found[members].factor**2 + 1 / members == pytest.approx(members**-0.5)
+        effect = found[members].factor**2
+        assert effect + 1 / members == pytest.approx((effect + 1) * members**-0.5)
+        assert effect == pytest.approx(members**-0.5)
     assert found[1e6] == found[100]         # it is not carried on beyond what was looked at
     assert prior_of_effects(nugget, torch.zeros(9), 1.0, options) == PCStd(1.0, 0.05)
 
@@ -98,6 +100,6 @@ def test_intervals_of_individuals_cover_what_they_have_of_their_own():
                 covered[name, seed, own] = ((low <= rate) & (rate <= high)).mean()
                 errors[name, seed, own] = np.mean(np.log(found.mean.values / rate)**2)**0.5
     for seed in range(2):
-        assert covered["by nugget", seed, 0.4] > 0.9 > 0.7 > covered["apart", seed, 0.4]
+        assert covered["by nugget", seed, 0.4] > 0.85 > 0.7 > covered["apart", seed, 0.4]
         for own in (0.4, 0.0):
             assert errors["by nugget", seed, own] < 1.03 * errors["apart", seed, own]

@@ -142,7 +142,7 @@ def test_intervals_of_counts_without_covariates_cover_what_individuals_have_of_t
             fit = wb.Auto(effort="quick", workers=1).fit(ds)
         low, high = fit.sample(ds, 500, preserve_totals=True).quantile([0.025, 0.975], "sample")
         inside[name] = float(((low <= y) & (y <= high)).mean())
-        by_areas = "and of areas that they differ by about 0.5 times as much" in fit.summary()
+        by_areas = "and of areas that they differ by about 0.68 times as much" in fit.summary()
         assert by_areas == (name == "by areas")
         assert "totals tell little of how much they differ" in fit.summary()
     assert inside["by areas"] > 0.95 > 0.9 > inside["apart"]

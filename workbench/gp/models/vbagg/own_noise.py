@@ -4,8 +4,9 @@ Totals hardly tell effects of areas from nuggets of individuals, and how wide in
 are rests on that. Were individuals independent, means of n of them would vary by 1/n of their
 variance; were they alike, by all of it. Of plots in fields the variance of means of n neighbours
 falls as n^-b with b about a half, and counts whose fine truth is known are covered by that
-(benchmarks/place_alone.py). With ν² for what individuals vary by inside their area, areas of n
-differ by ν² n^-b; nuggets leave ν²/n of it, and effects of areas are the rest.
+(benchmarks/place_alone.py). With nuggets of variance ν² and effects of areas of τ² individuals vary
+by ν² + τ², and means of n by ν²/n + τ². The one is n^b times the other if τ² = ν² (n^-b - n^-1) /
+(1 - n^-b), which is ν² n^-½ of b = ½.
 
 References
 ----------
@@ -58,4 +59,5 @@ def prior_of_effects(nugget: Hyperparameter | None, noise_left: Tensor, scale: f
     if given or not _FEWEST <= members < math.inf:      # infinite: nuggets are averaged out
         return PCStd(scale, 0.05)
     members = min(members, _MOST)
-    return Multiple(nugget.name, math.sqrt(members**-_FALL - 1 / members), _GIVE_OR_TAKE)
+    fall = members**-_FALL
+    return Multiple(nugget.name, math.sqrt((fall - 1 / members) / (1 - fall)), _GIVE_OR_TAKE)
