@@ -295,8 +295,8 @@ def test_counts_without_covariates():
     most = cover["auto"].idxmax()
     assert most == "us, 48 states" and f"most in the States ({cover['auto'][most]:.0f} %)" in SAID
     apart, split = (logs["auto"] - logs[other] for other in ("apart", "split"))
-    assert (apart < 0).sum() == 12 and apart.idxmax() == "us, 48 states"
-    assert (f"CRPS is lower in twelve of the eighteen rows, by up to "
+    assert (apart < 0).sum() == 13 and apart.idxmax() == "us, 48 states"
+    assert (f"CRPS is lower in thirteen of the eighteen rows, by up to "
             f"{-100 * np.expm1(apart.min()):.0f} %, and {-100 * np.expm1(apart.mean()):.0f} % "
             f"lower in the mean. It is most higher in the United States' 48 states "
             f"({100 * np.expm1(apart.max()):.0f} %)") in SAID
@@ -304,6 +304,14 @@ def test_counts_without_covariates():
     assert less == "california, 58 counties" and raw[raw["case"] == less]["members"].round().eq(
         76).all()
     assert f"({cover['auto'][less]:.0f} % instead of {cover['apart'][less]:.0f} %)" in SAID
+    changes = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
+    assert (f"intervals now cover {cover['auto'].mean():.0f} % of the individuals instead of "
+            f"{cover['apart'].mean():.0f} %, 50 % intervals {half['auto'].mean():.0f} % instead of "
+            f"{half['apart'].mean():.0f} %") in changes
+    assert f"({cover['auto'][less]:.0f} instead of {cover['apart'][less]:.0f} % wit" in changes
+    known = 100 * pd.read_csv(RESULTS / "cases.csv", index_col="method").loc[
+        "VBAgg, no option", "cover 95%"]
+    assert f"VBAgg's cover {known.min():.0f} to {known.max():.0f} % in six cases" in changes
     assert (split < 0).sum() == 13
     assert (f"their CRPS is {-100 * np.expm1(split.mean()):.0f} % lower in the mean, and in "
             f"thirteen rows; with priors apart it is "
