@@ -9,6 +9,7 @@ import xarray as xr
 
 import workbench as wb
 from tests.gp import made
+from workbench.checks import InputError
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.own_noise import prior_of_effects
 from workbench.gp.optimisation.priors import Multiple, PCStd
@@ -51,6 +52,11 @@ def test_it_goes_by_the_nugget_where_that_is_learnt_and_areas_have_individuals()
     assert isinstance(prior_of_effects(found, left, 1.0, options), Multiple)
     # It is the number of most areas that counts.
     assert prior((4,) * 8 + (40,)).factor == pytest.approx(prior(sizes).factor, rel=0.1)
+
+
+def test_a_prior_by_what_is_not_there_is_refused():
+    with pytest.raises(InputError, match=r"hyperparameter 'nugget.std' is unknown"):
+        known((4,) * 9, nugget=0.0, priors={"area.std": Multiple("nugget.std", 0.5, 0.4)})
 
 
 def observed(seed, effect, own, areas=60, size=16):

@@ -229,7 +229,8 @@ def finish(items: list[Hyperparameter], options: Options) -> HyperparameterSet:
     """Apply the options' priors, starting values and fixed values, in this order."""
     out = HyperparameterSet(items)
     for name, prior in options.priors.items():
-        choose("hyperparameter", name, [item.name for item in items])
+        for one in (name, *prior_module.goes_by(prior)):
+            choose("hyperparameter", one, [item.name for item in items])
         out[name].prior = (
             prior if hasattr(prior, "log_density") or prior_module.goes_by(prior)
             else prior_module.parse(prior, name))
