@@ -14,6 +14,8 @@ from workbench.gp.optimisation.training import History
 #: Decrement of q in nats: at which searches of hyperparameters are short, and where an answer must
 #: come at once.
 PROFILE, ROUGH = 1e-6, 1e-3
+# Individuals times features of q up to which a second search is a matter of a second.
+_CHEAP = 1_000_000
 
 
 def find_q(state, progress: bool, callback) -> History:
@@ -33,6 +35,7 @@ def find_q(state, progress: bool, callback) -> History:
             state.optimise_q(near, nats=ROUGH)
             if state.fits:
                 state.learning, near = state.geometry, state.project().detach()
+                _better(state, near)
 
     def evaluate(pulse) -> Tensor:
         found = state.optimise_q(near, state.steps_of_q, PROFILE, pulse)
@@ -45,3 +48,17 @@ def find_q(state, progress: bool, callback) -> History:
     elif state.learning is not state.geometry:
         correct(state, history)
     return history
+
+
+def _better(state, near) -> None:
+    """Start q where clusters led it, or where a search from afar ends, whichever is better.
+
+    Clusters are not all individuals: of two optima they may lead to the worse.
+    """
+    if len(state.x) * len(state.field.q_mean) > _CHEAP:
+        return
+    found = [state.optimise_q(near, nats=ROUGH)]
+    state.restart(*state.narrow())
+    found.append(state.optimise_q(near, nats=ROUGH))
+    best = max(found, key=lambda one: one.value)
+    state.restart(best.mean, best.covariance)
