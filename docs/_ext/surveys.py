@@ -107,6 +107,25 @@ def over_time() -> pd.DataFrame:
                               "processor, s": ("seconds", digits(1))}, "districts; learnt from")
 
 
+@stored("panels", "panels.csv", command="python benchmarks/panels.py")
+def panels() -> pd.DataFrame:
+    """VBAgg of place over several years under two priors of nuggets, means over regions."""
+    raw = pd.read_csv(RESULTS / "panels.csv")
+    raw["log"] = np.log(raw["CRPS"])
+    wide = raw.pivot_table(index="case", columns="model", values=["log", "cover 95%"], sort=False)
+    said = {"by effects": "by effects", "apart": "priors apart", "split": "population split"}
+    table = pd.DataFrame({f"cover {name}": wide["cover 95%", name] for name in said})
+    for other in ("apart", "split"):
+        table[f"beside {other}"] = 100 * np.expm1(wide["log", "by effects"] - wide["log", other])
+    first = raw.drop_duplicates("case").set_index("case")
+    table["years"] = first["years"].reindex(table.index)
+    return pick(table, None, {
+        "years": ("years", lambda v: f"{v:.0f}"),
+        **{f"95 % cover, {title}": (f"cover {name}", percent) for name, title in said.items()},
+        **{f"CRPS beside {said[name]}, %": (f"beside {name}", lambda v: f"{round(v):+d}")
+           for name in ("apart", "split")}}, "counts of several years")
+
+
 @stored("averages", "averages.csv", command="python benchmarks/averages.py")
 def averages() -> pd.DataFrame:
     """Nats below the best by kind and number of inducing variables, and the time of two of them."""

@@ -29,7 +29,7 @@ def test_variances_of_means_fall_by_the_law():
     found = {members: prior_of_effects(nugget, torch.full((9,), 1 / members), 1.0, options)
              for members in (4, 16, 64, 100, 1e6)}
     for members in (4, 16, 64):
-        assert found[members].other == "nugget.std"
+        assert found[members].others == ("nugget.std",)
         effect = found[members].factor**2
         assert effect + 1 / members == pytest.approx((effect + 1) * members**-0.5)
         assert effect == pytest.approx(members**-0.5)
@@ -48,15 +48,16 @@ def test_it_goes_by_the_nugget_where_that_is_learnt_and_areas_have_individuals()
     assert prior(sizes, priors={"area.std": "pc:2:0.05"}) == PCStd(2.0, 0.05)
     found, options = known(sizes)["nugget.std"], VBAgg(kernel="rbf").options
     left = torch.full((9,), 0.25)
-    assert prior_of_effects(found, left, 1.0, options, lasting=True) == alone
     assert isinstance(prior_of_effects(found, left, 1.0, options), Multiple)
+    for unknown in (None, found):       # no nugget, and no area that is known
+        assert prior_of_effects(unknown, left[:0], 1.0, options) == alone
     # It is the number of most areas that counts.
     assert prior((4,) * 8 + (40,)).factor == pytest.approx(prior(sizes).factor, rel=0.1)
 
 
 def test_a_prior_by_what_is_not_there_is_refused():
     with pytest.raises(InputError, match=r"hyperparameter 'nugget.std' is unknown"):
-        known((4,) * 9, nugget=0.0, priors={"area.std": Multiple("nugget.std", 0.5, 0.4)})
+        known((4,) * 9, nugget=0.0, priors={"area.std": Multiple(("nugget.std",), 0.5, 0.4)})
 
 
 def observed(seed, effect, own, areas=60, size=16):

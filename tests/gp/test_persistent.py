@@ -13,7 +13,9 @@ from workbench.checks import InputError
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.data.recurring import recurring_areas, unknown
 from workbench.gp.models.vbagg.model import CentrePointGP, Constant, VBAgg
+from workbench.gp.models.vbagg.own_noise import prior_of_effects
 from workbench.gp.models.vbagg.state import VariationalState
+from workbench.gp.optimisation.priors import PCStd
 
 AREAS, PERIODS, EACH = 5, 3, 4
 GIVEN = {"mean": 0.4, "constant.variance": 0.7, "persistent.variance": 0.5, "nugget.std": 0.6,
@@ -74,6 +76,30 @@ def posterior(source: Source) -> tuple[float, np.ndarray, np.ndarray]:
 
 def constant(**more) -> Constant:
     return Constant(likelihood="normal", link="identity", noise="constant", nugget="learn", **more)
+
+
+def test_of_several_periods_the_nugget_goes_by_both_effects_of_areas():
+    """That which stays and that of one period: as the effect by the nugget in a single one."""
+    def known(each=9, **options):
+        return VBAgg(kernel="constant", **options).hyperparameters(
+            panel("count", "sum", each=each))
+
+    found, alone = known(), PCStd(1.0, 0.05)
+    by = found["nugget.std"].prior
+    once = prior_of_effects(found["nugget.std"], torch.full((1,), 1 / 9), 1.0, VBAgg().options)
+    assert by.factor == pytest.approx(1 / once.factor, rel=1e-6)
+    assert by.factor == pytest.approx(9**0.25) and by.sigma == once.sigma
+    assert by.others == ("persistent.variance", "area.std")
+    assert found["area.std"].prior == alone
+    median = by.given(torch.tensor(0.09), torch.tensor(0.4)).median
+    assert float(median) == pytest.approx(0.5 * 9**0.25)
+    assert known(overdispersion="none", persistence="area")["nugget.std"].prior.others == (
+        "persistent.variance",)
+    assert known(persistence="none")["area.std"].prior.others == ("nugget.std",)
+    assert known(each=1)["nugget.std"].prior == PCStd(0.6, 0.05)
+    assert "nugget.std" not in known(nugget=0.0)
+    held = known(nugget=0.3)        # then it says what is expected of the effects
+    assert held["nugget.std"].fixed and held["nugget.std"] in held.judged
 
 
 @pytest.mark.parametrize("merged", [False, True])
@@ -250,7 +276,8 @@ def test_what_areas_keep_does_not_make_the_map_rough(seed):
     assert errors[0] < errors[1] / 4
     assert fits[0].objective > fits[1].objective + 5
     kept, without = (fit.hyperparameters for fit in fits)
-    assert 0.3 < kept["persistent.variance"]["value"]**0.5 < 0.5            # truth 0.4
+    term = fits[0].state.field.terms[-1]        # with what individuals' nuggets come to in areas
+    assert 0.3 < float(term.kernel.outputscale + term.kept(torch.arange(36)).mean())**0.5 < 0.5
     assert kept["matern32.lengthscale"]["value"] > 1.5 * without["matern32.lengthscale"]["value"]
     covered = [(rate.quantile(torch.tensor([q], dtype=torch.float64))[0][:len(truth)].log()
                 - torch.as_tensor(truth)) for rate in [fits[0].at(source.bags, known, True)]
@@ -266,6 +293,8 @@ def test_what_areas_keep_does_not_make_the_map_rough(seed):
 def test_all_variational_models_have_it(kind, options):
     source = panel("count", "sum", equal=False)
     given = {} if kind is Constant else {"kernel": "linear(time)+rbf(coordinates)", "inducing": 8}
+    if "likelihood" not in options:     # totals' spread is of first order in nuggets: of small ones
+        given["priors"] = {"nugget.std": "pc:0.6:0.05"}
     model = kind(max_steps=8, **given, **options)
     fit, trained = model.fit(source), torch.arange(source.bags.count)
     assert "persistent.variance" in fit.hyperparameters

@@ -92,7 +92,7 @@ def of_two(first=0.3, second=0.2):
     """A std of areas whose prior goes by that of individuals."""
     like = torch.zeros((), dtype=torch.float64)
     return HyperparameterSet([
-        scalar_hyperparameter("area.std", second, "", Multiple("nugget.std", 0.5, 0.4), like),
+        scalar_hyperparameter("area.std", second, "", Multiple(("nugget.std",), 0.5, 0.4), like),
         scalar_hyperparameter("nugget.std", first, "", PCStd(0.6), like)])
 
 
@@ -100,7 +100,7 @@ def test_a_prior_by_another_hyperparameter_is_a_density_of_both():
     """It integrates to one over both logarithms, and has a gradient in both."""
     grid = torch.linspace(-14, 4, 901, dtype=torch.float64)
     own = PCStd(0.6).log_density(grid.exp()).exp()
-    given = torch.stack([Multiple("", 0.5, 0.4).given(one).log_density(grid.exp()).exp()
+    given = torch.stack([Multiple(("",), 0.5, 0.4).given(one).log_density(grid.exp()).exp()
                          for one in grid.exp()])
     step = float(grid[1] - grid[0])
     assert float((own[:, None] * given).sum() * step**2) == pytest.approx(1.0, abs=2e-3)
@@ -114,6 +114,30 @@ def test_a_prior_by_another_hyperparameter_is_a_density_of_both():
     assert both["area.std"].raw.grad.item() == pytest.approx(-slope)
     assert both["nugget.std"].raw.grad.item() == pytest.approx(
         slope + 1 + 0.3 * math.log(0.05) / 0.6)
+
+
+def test_of_several_others_it_is_the_root_of_the_sum_of_their_variances():
+    like = torch.zeros((), dtype=torch.float64)
+    three = HyperparameterSet([
+        scalar_hyperparameter("persistent.variance", 0.09, "", PCStd(1.0, of_variance=True), like),
+        scalar_hyperparameter("area.std", 0.4, "", PCStd(1.0), like),
+        scalar_hyperparameter("nugget.std", 0.3, "", Multiple(
+            ("persistent.variance", "area.std"), 2.0, 0.4), like)])
+    nugget = three["nugget.std"]
+    assert float(three.prior_of(nugget).median) == pytest.approx(2 * 0.5)
+    assert float(three.prior_of(nugget, {"area.std": 0.0}).median) == pytest.approx(2 * 0.3)
+    assert str(nugget.prior) == (
+        "log-normal(median 2 × √(persistent.variance + area.std²), sigma 0.4)")
+    three.log_prior().backward()
+    slope = math.log(0.3 / 1.0) / 0.4**2 * 0.09 / 0.5**2 / 2      # by log of the variance
+    own = 0.5 * (1 + 0.3 * math.log(0.05))
+    assert three["persistent.variance"].raw.grad.item() == pytest.approx(slope + own)
+    drawn = three.draw(np.random.default_rng(0), {"persistent.variance": 0.09, "area.std": 0.4})
+    assert 0.25 < drawn["nugget.std"] < 4       # three sigma about one
+    three["area.std"].fixed = three["persistent.variance"].fixed = True
+    assert three.judged == [nugget]
+    nugget.fixed, three["area.std"].fixed = True, False
+    assert nugget in three.judged               # what is known of it says what effects are
 
 
 def test_where_one_is_fixed_the_others_prior_is_that_at_its_value():

@@ -46,9 +46,11 @@ def test_priors_are_those_of_torch_up_to_a_constant(prior):
 
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
-def test_the_prior_of_effects_by_nuggets_is_that_of_torch():
-    state = VBAgg(kernel="rbf", inducing=10, max_steps=5).fit(counts()).state
-    assert state.hyperparameters["area.std"].prior.other == "nugget.std"
+@pytest.mark.parametrize(("name", "others", "periods"), [
+    ("area.std", ("nugget.std",), 1), ("nugget.std", ("persistent.variance", "area.std"), 3)])
+def test_priors_of_effects_and_nuggets_by_another_are_those_of_torch(name, others, periods):
+    state = VBAgg(kernel="rbf", inducing=10, max_steps=5).fit(counts(periods=periods)).state
+    assert state.hyperparameters[name].prior.others == others
     ours, theirs, z = [], [], 0.0
     with jax.enable_x64(True):
         density = Density(state)
@@ -65,8 +67,12 @@ def test_the_prior_of_effects_by_nuggets_is_that_of_torch():
     assert ours[1] - ours[0] == pytest.approx(theirs[1] - theirs[0], rel=1e-9)
 
 
-def counts(areas=12):
-    return made.counts(made.bags((4,) * areas), scale=5)
+def counts(areas=12, periods=1):
+    """Of areas in one period, or of a third of them in three."""
+    bags = made.bags((4,) * areas)
+    if periods > 1:
+        bags = replace(bags, recurring=bags.membership % (areas // periods))
+    return made.counts(bags, scale=5)
 
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")

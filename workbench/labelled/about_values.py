@@ -33,6 +33,7 @@ _OF_COUNTS = (
     "depends on, and the width of their intervals rests on it; the std of what each has of its own "
     "is {:.2g} on the log scale, under a prior that expects no more than {:.2g} (95 %){}")
 _BY_AREAS = ", and of areas that they differ by about {:.2g} times as much of their own"
+_AS_AREAS = ", about {:.2g} times as much as areas differ by what they have of their own"
 _SUMS = ("totals: the map of an area adds up to what is expected there, not to the total observed, "
          "which is taken to have an error. fit.to_dataset and fit.sample with "
          "preserve_totals=True, and --rescale-to-totals, keep every total")
@@ -72,11 +73,13 @@ def about_values(fit) -> list[str]:
                  for name, one in fit.candidates.items()}
         learnt = sum(fit.inner.weight_of[name] * float(item.natural.detach())
                      for name, item in items.items())
-        most = items.popitem()[1].prior.quantile(torch.tensor(0.95))
         known = state.hyperparameters
+        most = known.prior_of(known["nugget.std"]).quantile(torch.tensor(0.95))
         by = known["area.std"].prior if "area.std" in known else None
-        lines += ["", _OF_COUNTS.format(learnt, float(most), _BY_AREAS.format(by.factor)
-                                        if goes_by(by) else "")]
+        more = _BY_AREAS.format(by.factor) if goes_by(by) else ""
+        if goes_by(known["nugget.std"].prior):
+            more = _AS_AREAS.format(known["nugget.std"].prior.factor)
+        lines += ["", _OF_COUNTS.format(learnt, float(most), more)]
     return lines
 
 

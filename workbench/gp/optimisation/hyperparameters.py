@@ -179,9 +179,11 @@ class HyperparameterSet:
         """
         if not isinstance(item.prior, Multiple):
             return item.prior
-        other = self[item.prior.other].natural
-        value = (given or {}).get(item.prior.other)
-        return item.prior.given(other if value is None else torch.as_tensor(value).to(other))
+        values, known = [], given or {}
+        for name in item.prior.others:
+            present = self[name].natural
+            values.append(torch.as_tensor(known[name]).to(present) if name in known else present)
+        return item.prior.given(*values)
 
     def draw(self, generator: np.random.Generator, given: Mapping[str, object] | None = None
              ) -> dict[str, float | list[float]]:

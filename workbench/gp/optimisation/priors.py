@@ -128,29 +128,43 @@ class Multiple:
 
     Parameters
     ----------
-    other : str
-        Name of the other hyperparameter, of the same unit.
+    others : tuple of str
+        Name of the other hyperparameter, of the same unit. Of several, standard deviations and
+        variances (by their names), it is the root of the sum of variances.
     factor : float
         Median of θ, in units of the other.
     sigma : float
         Standard deviation of log θ.
     """
 
-    other: str
+    others: tuple[str, ...]
     factor: float
     sigma: float
 
-    def given(self, other: Tensor) -> LogNormal:
-        """The prior of θ where the other has this value ()."""
-        return LogNormal(self.factor * other, self.sigma)
+    @property
+    def _plain(self) -> bool:
+        return len(self.others) == 1 and not self.others[0].endswith("variance")
+
+    def given(self, *values: Tensor) -> LogNormal:
+        """The prior of θ where the others have these values ()."""
+        return LogNormal(self.factor * self.together(*values), self.sigma)
+
+    def together(self, *values):
+        """What θ is a multiple of: from values of the others, tensors or other arrays."""
+        if self._plain:
+            return values[0]
+        return sum(value if name.endswith("variance") else value**2
+                   for name, value in zip(self.others, values, strict=True))**0.5
 
     def __str__(self) -> str:
-        return f"log-normal(median {self.factor:.3g} × {self.other}, sigma {self.sigma:.3g})"
+        variances = [name if name.endswith("variance") else f"{name}²" for name in self.others]
+        other = self.others[0] if self._plain else f"√({' + '.join(variances)})"
+        return f"log-normal(median {self.factor:.3g} × {other}, sigma {self.sigma:.3g})"
 
 
 def goes_by(prior: Prior | Multiple | None) -> list[str]:
     """Names of the other hyperparameters that a prior goes by."""
-    return [prior.other] if isinstance(prior, Multiple) else []
+    return list(prior.others) if isinstance(prior, Multiple) else []
 
 
 def parse(text: str, name: str) -> Prior | None:

@@ -110,8 +110,8 @@ def log_prior(prior, jnp: ModuleType) -> Callable:
         middle = np.log(np.asarray(prior.median, dtype=float))
         return lambda value: (-0.5 * jnp.square((jnp.log(value) - middle) / prior.sigma)).sum()
     if isinstance(prior, Multiple):
-        return lambda value, other: (
-            -0.5 * jnp.square(jnp.log(value / (prior.factor * other)) / prior.sigma)).sum()
+        return lambda value, *others: (-0.5 * jnp.square(jnp.log(
+            value / (prior.factor * prior.together(*others))) / prior.sigma)).sum()
     if isinstance(prior, PCLengthscale):
         half = prior.dimension / 2
         rate = -math.log(prior.probability) * prior.shortest**half

@@ -4,9 +4,9 @@ Totals hardly tell effects of areas from nuggets of individuals, and how wide in
 are rests on that. Were individuals independent, means of n of them would vary by 1/n of their
 variance; were they alike, by all of it. Of plots in fields the variance of means of n neighbours
 falls as n^-b with b about a half, and counts whose fine truth is known are covered by that
-(benchmarks/place_alone.py). With nuggets of variance ν² and effects of areas of τ² individuals vary
-by ν² + τ², and means of n by ν²/n + τ². The one is n^b times the other if τ² = ν² (n^-b - n^-1) /
-(1 - n^-b), which is ν² n^-½ of b = ½.
+(benchmarks/place_alone.py, and panels.py of several years). With nuggets of variance ν² and effects
+of areas of τ² individuals vary by ν² + τ², and means of n by ν²/n + τ². The one is n^b times the
+other if τ² = ν² (n^-b - n^-1) / (1 - n^-b), which is ν² n^-½ of b = ½.
 
 References
 ----------
@@ -36,7 +36,7 @@ _MOST = 100.0
 
 
 def prior_of_effects(nugget: Hyperparameter | None, noise_left: Tensor, scale: float,
-                     options: VariationalOptions, lasting: bool = False) -> Multiple | PCStd:
+                     options: VariationalOptions) -> Multiple | PCStd:
     """The prior of ``area.std``: by the nugget, where that is learnt and areas have individuals.
 
     Parameters
@@ -49,15 +49,42 @@ def prior_of_effects(nugget: Hyperparameter | None, noise_left: Tensor, scale: f
         Unit of f, which ``area.std`` otherwise exceeds with a prior probability of 5 %.
     options : VariationalOptions
         Those of the model, by which the nugget may have a given value.
-    lasting : bool
-        Whether areas and individuals keep what they have of their own over periods: the effect is
-        then of one period alone, and no average of nuggets.
     """
+    alone, times = PCStd(scale, 0.05), _effects_in_nuggets(noise_left)
+    given = nugget is None or nugget.fixed or nugget.name in options.hyperparameters
+    return alone if given or times is None else Multiple((nugget.name,), times, _GIVE_OR_TAKE)
+
+
+def prior_of_lasting_nuggets(effects: list[Hyperparameter], concentration: Tensor, scale: float
+                             ) -> Multiple | PCStd:
+    """The prior of ``nugget.std`` where areas and individuals keep what they have of their own.
+
+    Areas then have two effects, one that stays and one of a single period, and both together are
+    what the law speaks of: individuals, too, differ in both ways, though all of that is taken to
+    stay. So the nugget goes by the effects here.
+
+    Parameters
+    ----------
+    effects : list of Hyperparameter
+        ``persistent.variance``, and ``area.std`` if there is one.
+    concentration : Tensor (A,)
+        Of the known areas: one by the number of individuals of each, if they weigh the same.
+    scale : float
+        Unit of f.
+    """
+    times = _effects_in_nuggets(concentration)
+    if times is None:
+        return PCStd(USUAL_NUGGET * scale, 0.05)
+    return Multiple(tuple(effect.name for effect in effects), 1 / times, _GIVE_OR_TAKE)
+
+
+def _effects_in_nuggets(noise_left: Tensor) -> float | None:
+    """τ / ν by the law; None where it says nothing."""
+    if not len(noise_left):
+        return None
     members = float((1 / noise_left).median())
-    given = lasting or nugget is None or nugget.fixed or (
-        nugget.name in options.hyperparameters)
-    if given or not _FEWEST <= members < math.inf:      # infinite: nuggets are averaged out
-        return PCStd(scale, 0.05)
+    if not _FEWEST <= members < math.inf:       # infinite: nuggets are averaged out
+        return None
     members = min(members, _MOST)
     fall = members**-_FALL
-    return Multiple(nugget.name, math.sqrt((fall - 1 / members) / (1 - fall)), _GIVE_OR_TAKE)
+    return math.sqrt((fall - 1 / members) / (1 - fall))

@@ -23,6 +23,7 @@ from workbench.gp.inference.shards import Shard, shared_out
 from workbench.gp.inference.trainers import train
 from workbench.gp.kernels.grammar import JointTerm, Term
 from workbench.gp.kernels.operators import OPERATORS
+from workbench.gp.kernels.persistent import VARIANCE
 from workbench.gp.likelihoods import Likelihood, likelihood_for, noise_convention
 from workbench.gp.models import assembly
 from workbench.gp.models.casting import cast_bags, cast_source
@@ -33,7 +34,11 @@ from workbench.gp.models.vbagg.design import MOST_FEATURES, Design, design_of, w
 from workbench.gp.models.vbagg.doubts import LEFT, note_left
 from workbench.gp.models.vbagg.given import PROFILE, ROUGH, find_q
 from workbench.gp.models.vbagg.landmarks import learn_inducing_inputs
-from workbench.gp.models.vbagg.own_noise import USUAL_NUGGET, prior_of_effects
+from workbench.gp.models.vbagg.own_noise import (
+    USUAL_NUGGET,
+    prior_of_effects,
+    prior_of_lasting_nuggets,
+)
 from workbench.gp.models.vbagg.persistent import keeps_effects, with_kept_noise
 from workbench.gp.models.vbagg.summed_out import apart, with_effects_summed_out
 from workbench.gp.numerics.linalg import FactorisationError
@@ -104,12 +109,17 @@ class VariationalState(Recalled):
             self._kernel_terms(), self.transform, extent, self.scale)
         self._nugget = assembly.nugget_hyperparameter(
             options.nugget, self.scale, "link scale", like, USUAL_NUGGET)
+        kept = keeps_effects(self)
         self._area = None if options.overdispersion != "area" else assembly.scalar_hyperparameter(
             "area.std", 0.2 * self.scale, "link scale", prior_of_effects(
-                self._nugget, self.bags.noise_left, self.scale, options, keeps_effects(self)), like)
+                None if kept else self._nugget, self.bags.noise_left, self.scale, options), like)
         items += [] if self._area is None else [self._area]
-        if keeps_effects(self) and self._nugget is not None:
-            self.field.terms[-1].nugget = self._nugget
+        if kept and self._nugget is not None:
+            term = self.field.terms[-1]
+            term.nugget = self._nugget
+            self._nugget.prior = prior_of_lasting_nuggets(
+                [item for item in items if item.name in (VARIANCE, "area.std")],
+                term.concentration, self.scale)
         items += [] if self._nugget is None else [self._nugget]
         # Under the identity link the nugget adds its bag variance to the noise, exactly.
         self.likelihood = kind.assemble(
