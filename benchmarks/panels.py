@@ -4,13 +4,13 @@
 
 Real counts of small areas in two or three years, in larger areas of neighbours: births of non-white
 mothers and sudden infant deaths in the counties of North Carolina (1974 and 1979), homicides in
-those about St. Louis (three periods of five years), households of one person and of foreigners in
-Korea's neighbourhoods (2015 and 2020), and residents of 80 years or more in Italy's comuni (2022
-and 2023). The larger areas are k-means clusters of centres: of the counties in three ways. There
-are no covariates but the year; the map is of place, with what areas and individuals keep over the
-years. "by effects" has the prior of nuggets that is the default, "apart" that which they have in
-areas of one individual. Scores are those of draws that keep the totals; the population split is
-scored, too. A case whose package is absent is left out with a word. One thread.
+those about St. Louis (1979 to 1984, 1984 to 1988, 1988 to 1993), households of one person and of
+foreigners in Korea's neighbourhoods (2015 and 2020), and residents of 80 years or more in Italy's
+comuni (2022 and 2023). The larger areas are k-means clusters of centres: of the counties in three
+ways. There are no covariates but the year; the map is of place, with what areas and individuals
+keep over the years. "by effects" has the priors that are the default, "apart" those that areas of
+one individual have. Scores are those of draws that keep the totals; the population split is scored,
+too. A case whose package is absent is left out with a word. One thread.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from workbench.datasets.packaged import packaged_file
 from workbench.evaluation.baselines import PopulationSplit
 
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "panels.csv"
-PRIORS = {"by effects": {}, "apart": {"priors": {"nugget.std": "pc:0.6:0.05"}}}
+PRIORS = {"by effects": {}, "apart": {"priors": {
+    "nugget.std": "pc:0.6:0.05", "area.std": "pc:1:0.05", "persistent.variance": "pc:1:0.05"}}}
 COUNTED = {
     "births, north carolina": ("sids2.shp", {1974: ("NWBIR74", "BIR74"),
                                              1979: ("NWBIR79", "BIR79")}),

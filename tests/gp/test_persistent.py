@@ -15,7 +15,7 @@ from workbench.gp.data.recurring import recurring_areas, unknown
 from workbench.gp.models.vbagg.model import CentrePointGP, Constant, VBAgg
 from workbench.gp.models.vbagg.own_noise import prior_of_effects
 from workbench.gp.models.vbagg.state import VariationalState
-from workbench.gp.optimisation.priors import PCStd
+from workbench.gp.optimisation.priors import Multiple, PCStd
 
 AREAS, PERIODS, EACH = 5, 3, 4
 GIVEN = {"mean": 0.4, "constant.variance": 0.7, "persistent.variance": 0.5, "nugget.std": 0.6,
@@ -78,28 +78,53 @@ def constant(**more) -> Constant:
     return Constant(likelihood="normal", link="identity", noise="constant", nugget="learn", **more)
 
 
+def known(each=9, **options):
+    source = panel("count", "sum", each=each)
+    return VBAgg(kernel="constant", **options).hyperparameters(source)
+
+
 def test_of_several_periods_the_nugget_goes_by_both_effects_of_areas():
     """That which stays and that of one period: as the effect by the nugget in a single one."""
-    def known(each=9, **options):
-        return VBAgg(kernel="constant", **options).hyperparameters(
-            panel("count", "sum", each=each))
-
-    found, alone = known(), PCStd(1.0, 0.05)
+    found = known()
     by = found["nugget.std"].prior
     once = prior_of_effects(found["nugget.std"], torch.full((1,), 1 / 9), 1.0, VBAgg().options)
     assert by.factor == pytest.approx(1 / once.factor, rel=1e-6)
     assert by.factor == pytest.approx(9**0.25) and by.sigma == once.sigma
     assert by.others == ("persistent.variance", "area.std")
-    assert found["area.std"].prior == alone
     median = by.given(torch.tensor(0.09), torch.tensor(0.4)).median
     assert float(median) == pytest.approx(0.5 * 9**0.25)
+    # Effects are expected to be as small as where they go by the nugget, whose bound is 0.6.
+    for name, of_variance in (("persistent.variance", True), ("area.std", False)):
+        prior = found[name].prior
+        assert prior.largest == pytest.approx(0.6 * once.factor, rel=1e-6)
+        assert prior.of_variance == of_variance
     assert known(overdispersion="none", persistence="area")["nugget.std"].prior.others == (
         "persistent.variance",)
     assert known(persistence="none")["area.std"].prior.others == ("nugget.std",)
-    assert known(each=1)["nugget.std"].prior == PCStd(0.6, 0.05)
-    assert "nugget.std" not in known(nugget=0.0)
-    held = known(nugget=0.3)        # then it says what is expected of the effects
-    assert held["nugget.std"].fixed and held["nugget.std"] in held.judged
+
+
+@pytest.mark.parametrize("options", [
+    {"each": 1}, {"nugget": 0.3}, {"hyperparameters": {"nugget.std": 0.3}}])
+def test_where_the_nugget_is_given_or_areas_are_points_all_have_priors_of_their_own(options):
+    found = known(**options)
+    assert found["nugget.std"].prior == PCStd(0.6, 0.05)
+    assert found["area.std"].prior == PCStd(1.0, 0.05)
+    assert found["persistent.variance"].prior == PCStd(1.0, 0.05, of_variance=True)
+    assert ("nugget.std" in [item.name for item in found.judged]) == ("each" in options)
+
+
+def test_areas_that_are_not_seen_do_not_count():
+    source = panel("count", "sum", each=9)
+    gaps = replace(source, bags=replace(source.bags, recurring=3 * source.bags.recurring))
+    model = VBAgg(kernel="constant")
+    assert model.hyperparameters(gaps)["nugget.std"].prior == known()["nugget.std"].prior
+
+
+def test_priors_that_go_by_each_other_are_refused():
+    with pytest.raises(InputError, match="prior of area.std goes by nugget.std, whose prior goes"):
+        known(priors={"area.std": Multiple(("nugget.std",), 0.5, 0.4)})
+    both = {"area.std": Multiple(("nugget.std",), 0.5, 0.4), "nugget.std": "pc:0.6:0.05"}
+    assert known(priors=both)["area.std"].prior.others == ("nugget.std",)
 
 
 @pytest.mark.parametrize("merged", [False, True])

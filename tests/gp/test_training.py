@@ -121,7 +121,7 @@ def test_priors_move_the_estimate(source):
 def test_objective_in_history_is_elbo_plus_log_priors_of_the_free(source):
     fit = VBAgg(inducing=10, tolerance=1e-2).fit(source)
     known = fit.state.hyperparameters
-    assert known["area.std"].prior.other == "nugget.std"
+    assert known["area.std"].prior.others == ("nugget.std",)
     prior = sum(float(known.prior_of(i).log_density(i.natural.detach()).sum())
                 for i in known if i.prior is not None)
     # Of a q that is closer to its optimum in the end than in training.

@@ -31,9 +31,11 @@ _INDIVIDUALS = (
 _OF_COUNTS = (
     "individuals: totals tell little of how much they differ inside areas beyond what the rate "
     "depends on, and the width of their intervals rests on it; the std of what each has of its own "
-    "is {:.2g} on the log scale, under a prior that expects no more than {:.2g} (95 %){}")
+    "is {:.2g} on the log scale, {}")
+_NO_MORE = "under a prior that expects no more than {:.2g} (95 %)"
 _BY_AREAS = ", and of areas that they differ by about {:.2g} times as much of their own"
-_AS_AREAS = ", about {:.2g} times as much as areas differ by what they have of their own"
+_AS_AREAS = ("and is expected to be about {:.2g} times the std of areas' own effects (those that "
+             "stay and those of one period together), within a factor of about two")
 _SUMS = ("totals: the map of an area adds up to what is expected there, not to the total observed, "
          "which is taken to have an error. fit.to_dataset and fit.sample with "
          "preserve_totals=True, and --rescale-to-totals, keep every total")
@@ -74,12 +76,14 @@ def about_values(fit) -> list[str]:
         learnt = sum(fit.inner.weight_of[name] * float(item.natural.detach())
                      for name, item in items.items())
         known = state.hyperparameters
-        most = known.prior_of(known["nugget.std"]).quantile(torch.tensor(0.95))
-        by = known["area.std"].prior if "area.std" in known else None
-        more = _BY_AREAS.format(by.factor) if goes_by(by) else ""
-        if goes_by(known["nugget.std"].prior):
-            more = _AS_AREAS.format(known["nugget.std"].prior.factor)
-        lines += ["", _OF_COUNTS.format(learnt, float(most), more)]
+        prior = known["nugget.std"].prior
+        if goes_by(prior):
+            more = _AS_AREAS.format(prior.factor)
+        else:
+            by = known["area.std"].prior if "area.std" in known else None
+            more = _NO_MORE.format(float(prior.quantile(torch.tensor(0.95)))) + (
+                _BY_AREAS.format(by.factor) if goes_by(by) else "")
+        lines += ["", _OF_COUNTS.format(learnt, more)]
     return lines
 
 

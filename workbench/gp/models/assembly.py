@@ -8,7 +8,7 @@ import torch
 from gpytorch.kernels import PeriodicKernel
 from torch import Tensor
 
-from workbench.checks import choose
+from workbench.checks import choose, require
 from workbench.gp.data.bags import Columns, Source
 from workbench.gp.data.compression import compress
 from workbench.gp.data.inputs import InputTransform
@@ -234,6 +234,11 @@ def finish(items: list[Hyperparameter], options: Options) -> HyperparameterSet:
         out[name].prior = (
             prior if hasattr(prior, "log_density") or prior_module.goes_by(prior)
             else prior_module.parse(prior, name))
+    for item in items:
+        for other in prior_module.goes_by(item.prior):
+            require(not prior_module.goes_by(out[other].prior), f"the prior of {item.name} goes by "
+                    f"{other}, whose prior goes by another hyperparameter, too; give {other} one "
+                    f"of its own, such as priors={{{other!r}: 'pc:1:0.05'}}")
     for name, value in options.initial.items():
         out[name].set(value["value"] if isinstance(value, dict) else value)
     out.fix(options.hyperparameters)

@@ -129,8 +129,9 @@ class Multiple:
     Parameters
     ----------
     others : tuple of str
-        Name of the other hyperparameter, of the same unit. Of several, standard deviations and
-        variances (by their names), it is the root of the sum of variances.
+        Name of the other hyperparameter, of the same unit. If several are named, standard
+        deviations or variances (their names say which), the root of the sum of their variances
+        stands for it.
     factor : float
         Median of θ, in units of the other.
     sigma : float

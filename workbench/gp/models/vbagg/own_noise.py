@@ -55,27 +55,41 @@ def prior_of_effects(nugget: Hyperparameter | None, noise_left: Tensor, scale: f
     return alone if given or times is None else Multiple((nugget.name,), times, _GIVE_OR_TAKE)
 
 
-def prior_of_lasting_nuggets(effects: list[Hyperparameter], concentration: Tensor, scale: float
-                             ) -> Multiple | PCStd:
-    """The prior of ``nugget.std`` where areas and individuals keep what they have of their own.
+def priors_over_periods(nugget: Hyperparameter, effects: list[Hyperparameter],
+                        concentration: Tensor, scale: float, options: VariationalOptions
+                        ) -> dict[str, Multiple | PCStd]:
+    """Priors where areas and individuals keep what they have of their own over periods.
 
     Areas then have two effects, one that stays and one of a single period, and both together are
     what the law speaks of: individuals, too, differ in both ways, though all of that is taken to
-    stay. So the nugget goes by the effects here.
+    stay. So the nugget goes by the effects here, and these are expected to be as small as they are
+    where they go by the nugget.
 
     Parameters
     ----------
+    nugget : Hyperparameter
+        ``nugget.std``.
     effects : list of Hyperparameter
         ``persistent.variance``, and ``area.std`` if there is one.
     concentration : Tensor (A,)
         Of the known areas: one by the number of individuals of each, if they weigh the same.
     scale : float
         Unit of f.
+    options : VariationalOptions
+        Those of the model, by which the nugget may have a given value.
+
+    Returns
+    -------
+    dict
+        By name of the hyperparameter; none where the nugget is given, or the law says nothing.
     """
-    times = _effects_in_nuggets(concentration)
-    if times is None:
-        return PCStd(USUAL_NUGGET * scale, 0.05)
-    return Multiple(tuple(effect.name for effect in effects), 1 / times, _GIVE_OR_TAKE)
+    times = _effects_in_nuggets(concentration[concentration > 0])
+    if times is None or nugget.fixed or nugget.name in options.hyperparameters:
+        return {}
+    together = Multiple(tuple(effect.name for effect in effects), 1 / times, _GIVE_OR_TAKE)
+    return {nugget.name: together} | {
+        effect.name: PCStd(USUAL_NUGGET * times * scale, 0.05, effect.name.endswith("variance"))
+        for effect in effects}
 
 
 def _effects_in_nuggets(noise_left: Tensor) -> float | None:

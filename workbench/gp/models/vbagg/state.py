@@ -37,7 +37,7 @@ from workbench.gp.models.vbagg.landmarks import learn_inducing_inputs
 from workbench.gp.models.vbagg.own_noise import (
     USUAL_NUGGET,
     prior_of_effects,
-    prior_of_lasting_nuggets,
+    priors_over_periods,
 )
 from workbench.gp.models.vbagg.persistent import keeps_effects, with_kept_noise
 from workbench.gp.models.vbagg.summed_out import apart, with_effects_summed_out
@@ -117,9 +117,11 @@ class VariationalState(Recalled):
         if kept and self._nugget is not None:
             term = self.field.terms[-1]
             term.nugget = self._nugget
-            self._nugget.prior = prior_of_lasting_nuggets(
-                [item for item in items if item.name in (VARIANCE, "area.std")],
-                term.concentration, self.scale)
+            effects = [item for item in items if item.name in (VARIANCE, "area.std")]
+            priors = priors_over_periods(
+                self._nugget, effects, term.concentration, self.scale, options)
+            for item in [*effects, self._nugget]:
+                item.prior = priors.get(item.name, item.prior)
         items += [] if self._nugget is None else [self._nugget]
         # Under the identity link the nugget adds its bag variance to the noise, exactly.
         self.likelihood = kind.assemble(
