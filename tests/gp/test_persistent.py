@@ -21,6 +21,8 @@ AREAS, PERIODS, EACH = 5, 3, 4
 GIVEN = {"mean": 0.4, "constant.variance": 0.7, "persistent.variance": 0.5, "nugget.std": 0.6,
          "noise.variance": 0.3}
 
+APART = {"nugget.std": "pc:0.6:0.05", "area.std": "pc:1:0.05", "persistent.variance": "pc:1:0.05"}
+
 
 def panel(kind="continuous", aggregation="mean", areas=AREAS, each=EACH, merged=False, seed=0,
           equal=True) -> Source:
@@ -319,7 +321,7 @@ def test_all_variational_models_have_it(kind, options):
     source = panel("count", "sum", equal=False)
     given = {} if kind is Constant else {"kernel": "linear(time)+rbf(coordinates)", "inducing": 8}
     if "likelihood" not in options:     # totals' spread is of first order in nuggets: of small ones
-        given["priors"] = {"nugget.std": "pc:0.6:0.05"}
+        given["priors"] = APART
     model = kind(max_steps=8, **given, **options)
     fit, trained = model.fit(source), torch.arange(source.bags.count)
     assert "persistent.variance" in fit.hyperparameters
