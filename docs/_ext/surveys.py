@@ -126,6 +126,33 @@ def panels() -> pd.DataFrame:
            for name in ("apart", "split")}}, "counts of several years")
 
 
+@stored("rehearsed", "rehearsed.csv", command="python benchmarks/rehearsed.py")
+def rehearsed() -> pd.DataFrame:
+    """Madagascar's truths under two priors: coverage, skill by cells, and what is learnt."""
+    raw = pd.read_csv(RESULTS / "rehearsed.csv").set_index(["priors", "part", "name"])
+    out = {}
+    for title, priors in (("default priors", "default"), ("priors apart", "apart")):
+        one, column = raw.loc[priors], {}
+        for name, said in (("areas", "districts"), ("individuals", "pixels")):
+            row = one.loc[("cover", name)]
+            column[f"95 % intervals cover of {said}, %"] = (
+                f"{100 * row['value']:.1f} ({100 * row['lower']:.1f} to {100 * row['upper']:.1f})")
+        for name in one.loc["skill"].index:
+            if name in ("individuals", "areas") or name.startswith("1/"):
+                cells = name.replace("an area", "a district").replace("areas", "districts").replace(
+                    "individuals", "pixels")
+                column[f"median skill of {cells} (truths with 0.5 or more)"] = (
+                    f"{one.loc[('skill', name), 'value']:.2f} "
+                    f"({one.loc[('reached', name), 'value']:.0f})")
+        for name in one.loc["learnt"].index:
+            if name != "mean":
+                row = one.loc[("learnt", name)]
+                column[f"error of the log of {name} (bias)"] = (
+                    f"{row['value']:.2f} ({row['lower']:+.2f})")
+        out[title] = column
+    return pd.DataFrame(out).rename_axis("six truths")
+
+
 @stored("averages", "averages.csv", command="python benchmarks/averages.py")
 def averages() -> pd.DataFrame:
     """Nats below the best by kind and number of inducing variables, and the time of two of them."""
