@@ -76,6 +76,18 @@ def means() -> pd.DataFrame:
            for name, said in (nuggets | {"other link": "other link"}).items()}}, "data")
 
 
+def _change(value: float) -> str:
+    return f"{round(value):+d}" if round(value) else "0"
+
+
+def _named(table: pd.DataFrame) -> pd.DataFrame:
+    """With the names of places as they are written."""
+    index = table.index.str.replace("us-unemployment", "US unemployment", regex=False)
+    for name in ("North Carolina", "St. Louis", "Korea", "Italy", "California"):
+        index = index.str.replace(name.lower(), name, regex=False)
+    return table.set_axis(index.str.replace(r"^us\b", "US", regex=True))
+
+
 @stored("place-alone", "place_alone.csv", command="python benchmarks/place_alone.py")
 def place_alone() -> pd.DataFrame:
     """Auto on counts without covariates under two priors of effects, means over regions."""
@@ -89,10 +101,10 @@ def place_alone() -> pd.DataFrame:
     for other in ("apart", "split"):
         table[f"beside {other}"] = 100 * np.expm1(wide["log", "auto"] - wide["log", other])
     said = {"auto": "auto", "apart": "priors apart", "split": "population split"}
-    return pick(table, None, {
+    return pick(_named(table), None, {
         "individuals of an area": ("members", lambda v: f"{v:.0f}"),
         **{f"95 % cover, {title}": (f"cover {name}", percent) for name, title in said.items()},
-        **{f"CRPS beside {said[name]}, %": (f"beside {name}", lambda v: f"{round(v):+d}")
+        **{f"CRPS beside {said[name]}, %": (f"beside {name}", _change)
            for name in ("apart", "split")}}, "counts without covariates")
 
 
@@ -119,10 +131,10 @@ def panels() -> pd.DataFrame:
         table[f"beside {other}"] = 100 * np.expm1(wide["log", "by effects"] - wide["log", other])
     first = raw.drop_duplicates("case").set_index("case")
     table["years"] = first["years"].reindex(table.index)
-    return pick(table, None, {
+    return pick(_named(table), None, {
         "years": ("years", lambda v: f"{v:.0f}"),
         **{f"95 % cover, {title}": (f"cover {name}", percent) for name, title in said.items()},
-        **{f"CRPS beside {said[name]}, %": (f"beside {name}", lambda v: f"{round(v):+d}")
+        **{f"CRPS beside {said[name]}, %": (f"beside {name}", _change)
            for name in ("apart", "split")}}, "counts of several years")
 
 
