@@ -160,6 +160,8 @@ def test_refits_have_the_priors_that_truths_are_drawn_from():
                                  "area.std": True, "nugget.std": True}
     pinned = with_priors_of(model, ds).options.priors
     assert set(pinned) == set(learnt(model, ds)) - {"mean"}
+    free = wb.VBAgg(kernel="rbf", priors={"nugget.std": "none"})
+    assert with_priors_of(free, ds).options.priors == pinned | {"nugget.std": "none"}
 
 
 @pytest.mark.slow

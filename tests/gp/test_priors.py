@@ -132,8 +132,8 @@ def test_of_several_others_it_is_the_root_of_the_sum_of_their_variances():
     slope = math.log(0.3 / 1.0) / 0.4**2 * 0.09 / 0.5**2 / 2      # by log of the variance
     own = 0.5 * (1 + 0.3 * math.log(0.05))
     assert three["persistent.variance"].raw.grad.item() == pytest.approx(slope + own)
-    drawn = three.draw(np.random.default_rng(0), {"persistent.variance": 0.09, "area.std": 0.4})
-    assert 0.25 < drawn["nugget.std"] < 4       # three sigma about one
+    drawn = three.draw(np.random.default_rng(0), {"persistent.variance": 9.0, "area.std": 4.0})
+    assert 3 < drawn["nugget.std"] < 33         # three sigma about ten
     three["area.std"].fixed = three["persistent.variance"].fixed = True
     assert three.judged == [nugget]
     nugget.fixed, three["area.std"].fixed = True, False

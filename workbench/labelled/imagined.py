@@ -114,7 +114,9 @@ def with_priors_of(model, ds: xr.Dataset):
         Of the same class, with option ``priors`` written out.
     """
     known = model._inner.hyperparameters(Converted(schema.check_learnable(ds)).source())
-    priors = {item.name: item.prior for item in known.free if item.prior is not None}
+    said = getattr(model.options, "priors", {})     # "none" is one, too, that default priors see
+    priors = {item.name: "none" if item.prior is None else item.prior for item in known.free
+              if item.prior is not None or item.name in said}
     return type(model)(**{**non_defaults(model.options), "priors": priors})
 
 

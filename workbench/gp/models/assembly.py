@@ -237,8 +237,8 @@ def finish(items: list[Hyperparameter], options: Options) -> HyperparameterSet:
     for item in items:
         for other in prior_module.goes_by(item.prior):
             require(not prior_module.goes_by(out[other].prior), f"the prior of {item.name} goes by "
-                    f"{other}, whose prior goes by another hyperparameter, too; give {other} one "
-                    f"of its own, such as priors={{{other!r}: 'pc:1:0.05'}}")
+                    f"{other}, whose prior itself goes by {prior_module.goes_by(out[other].prior)};"
+                    f" give {other} a prior of its own, such as 'pc:1:0.05'")
     for name, value in options.initial.items():
         out[name].set(value["value"] if isinstance(value, dict) else value)
     out.fix(options.hyperparameters)

@@ -76,15 +76,17 @@ def priors_over_periods(nugget: Hyperparameter, effects: list[Hyperparameter],
     scale : float
         Unit of f.
     options : VariationalOptions
-        Those of the model, by which the nugget may have a given value.
+        Those of the model, by which the nugget may have a given value, or a prior of its own.
 
     Returns
     -------
     dict
-        By name of the hyperparameter; none where the nugget is given, or the law says nothing.
+        By name of the hyperparameter; none where the nugget or its prior is given, or the law says
+        nothing.
     """
     times = _effects_in_nuggets(concentration[concentration > 0])
-    if times is None or nugget.fixed or nugget.name in options.hyperparameters:
+    given = nugget.fixed or nugget.name in {*options.hyperparameters, *options.priors}
+    if times is None or given:
         return {}
     together = Multiple(tuple(effect.name for effect in effects), 1 / times, _GIVE_OR_TAKE)
     return {nugget.name: together} | {
