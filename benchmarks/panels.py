@@ -25,12 +25,11 @@ import pandas as pd
 import torch
 import typer
 import xarray as xr
-from cases import scores
+from place_alone import scored
 
 import workbench as wb
 from workbench.checks import InputError
 from workbench.datasets.packaged import packaged_file
-from workbench.evaluation.baselines import PopulationSplit
 
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "panels.csv"
 PRIORS = {"by effects": {}, "apart": {"priors": {
@@ -158,12 +157,8 @@ def rows(only: str) -> Iterator[dict[str, object]]:
             continue
         about = {"case": name, "way": way, "areas": len(set(ds["area"].values)),
                  "years": len(set(ds["period"].values)), "individuals": ds.sizes["individual"]}
-        models = {prior: Noting(options) for prior, options in PRIORS.items()}
-        for model, method in {**models, "split": PopulationSplit()}.items():
-            found = scores(ds, method) | getattr(method, "learnt", {})
-            print(pd.Series({**about, "model": model, **found}).to_frame().T.to_string(
-                header=False), flush=True)
-            yield {**about, "model": model, **found}
+        yield from scored(about, ds, {prior: Noting(options)
+                                      for prior, options in PRIORS.items()})
 
 
 class Noting:

@@ -103,12 +103,17 @@ def rows(only: str) -> Iterator[dict[str, object]]:
         members = float((1 / to_source(ds).bags.noise_left).median())
         about = {"case": name, "way": way, "areas": ds.sizes["bag"],
                  "individuals": ds.sizes["individual"], "members": members}
-        for model, method in (("auto", Noting({})), ("apart", Noting(APART)),
-                              ("split", PopulationSplit())):
-            found = scores(ds, method) | getattr(method, "learnt", {})
-            print(pd.Series({**about, "model": model, **found}).to_frame().T.to_string(
-                header=False), flush=True)
-            yield {**about, "model": model, **found}
+        yield from scored(about, ds, {"auto": Noting({}), "apart": Noting(APART)})
+
+
+def scored(about: dict[str, object], ds: xr.Dataset, models: dict[str, object]
+           ) -> Iterator[dict[str, object]]:
+    """A row of each model, and of the population split, printed as it comes."""
+    for model, method in {**models, "split": PopulationSplit()}.items():
+        found = scores(ds, method) | getattr(method, "learnt", {})
+        print(pd.Series({**about, "model": model, **found}).to_frame().T.to_string(
+            header=False), flush=True)
+        yield {**about, "model": model, **found}
 
 
 class Noting:
