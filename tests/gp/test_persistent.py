@@ -21,8 +21,6 @@ AREAS, PERIODS, EACH = 5, 3, 4
 GIVEN = {"mean": 0.4, "constant.variance": 0.7, "persistent.variance": 0.5, "nugget.std": 0.6,
          "noise.variance": 0.3}
 
-APART = {"nugget.std": "pc:0.6:0.05", "area.std": "pc:1:0.05", "persistent.variance": "pc:1:0.05"}
-
 
 def panel(kind="continuous", aggregation="mean", areas=AREAS, each=EACH, merged=False, seed=0,
           equal=True) -> Source:
@@ -328,9 +326,6 @@ def test_what_areas_keep_does_not_make_the_map_rough(seed):
 def test_all_variational_models_have_it(kind, options):
     source = panel("count", "sum", equal=False)
     given = {} if kind is Constant else {"kernel": "linear(time)+rbf(coordinates)", "inducing": 8}
-    # Spread of totals in known areas is of first order in nuggets, so that these are to be small.
-    if "likelihood" not in options:
-        given["priors"] = APART
     model = kind(max_steps=8, **given, **options)
     fit, trained = model.fit(source), torch.arange(source.bags.count)
     assert "persistent.variance" in fit.hyperparameters
@@ -345,6 +340,8 @@ def test_all_variational_models_have_it(kind, options):
         torch.testing.assert_close(ask(fit), ask(again))
     pickle.loads(pickle.dumps(fit.state.field))
     if not fit.state.likelihood.multiplied and fit.state.link.name == "exp":
+        # Of known areas it is of first order in nuggets, which these few data leave large.
+        fit = fit.with_hyperparameters({"nugget.std": 0.3})
         total = fit.over(source.bags, -1 - 0 * trained, True)
         drawn = fit.draw_totals(source.bags, -1 - 0 * trained, 4_000, 1)
         spread = drawn.std(0) / drawn.mean(0) / (total.std / total.mean)
