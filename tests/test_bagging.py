@@ -7,7 +7,15 @@ import shapely
 import xarray as xr
 
 from workbench import schema
-from workbench.bagging import bag_along, bag_grid, bag_sizes, from_table, merge, merge_to
+from workbench.bagging import (
+    add_mediators,
+    bag_along,
+    bag_grid,
+    bag_sizes,
+    from_table,
+    merge,
+    merge_to,
+)
 from workbench.checks import InputError
 
 N = 300
@@ -136,6 +144,21 @@ def test_merging_adds_noise_variances():
     assert merge(fine, "everywhere")["noise_variance"].item() == fine["noise_variance"].sum()
 
 
+def test_merging_averages_mediators_by_weight():
+    fine = nested()
+    known = pd.DataFrame({"height": np.arange(1.0, fine.sizes["bag"] + 1), "rain": 2.0},
+                         index=fine["bag"].values)
+    fine = add_mediators(fine.assign(weight=fine["weight"] * (1 + np.arange(N) % 3)), known)
+    weight = np.bincount(fine["membership"], fine["weight"])
+    one = merge(fine, "everywhere")["mediators"]
+    assert one["mediator"].values.tolist() == ["height", "rain"]
+    assert one.values[0] == pytest.approx([np.average(known["height"], weights=weight), 2.0])
+    east = merge(fine, "side").sel(bag="east")["mediators"]
+    inside = fine["side"].values == "east"
+    assert float(east[0]) == pytest.approx(
+        np.average(known["height"][inside], weights=weight[inside]))
+
+
 @pytest.mark.parametrize("areas", [1, 2, 7, 31])
 def test_merging_to_a_number_gives_that_many_contiguous_areas(areas):
     merged = merge_to(nested(), areas)
@@ -175,6 +198,8 @@ def test_without_shapes_neighbours_are_the_nearest():
     (lambda: bag_grid(nested().drop_vars("individual_value"), 3), "not re-split"),
     (lambda: merge(nested(), "sides"), "by 'sides' is unknown; did you mean 'side'"),
     (lambda: merge(nested(), "tag"), "hold individuals of several 'tag'"),
+    (lambda: merge(nested().assign_coords(side=("bag", [None, *["a"] * 31])), "side"),
+     "1 of 32 bags have no 'side'"),
     (lambda: merge_to(nested(), 33), "between 1 and 32"),
     (lambda: merge_to(nested().drop_vars(["x", "y", "bag_x", "bag_y"]), 3), "needs coordinates"),
     (lambda: from_table(pd.DataFrame({"a": [1]}), ["a"], "y"), r"lacks columns \['y'\]"),

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from tests.reference import country
 from workbench import geo, outputs
 from workbench.checks import InputError
 from workbench.cli import app
+from workbench.pipeline import results
 from workbench.pipeline import run as pipeline
 from workbench.pipeline.spec import Spec
 
@@ -81,6 +83,36 @@ def test_the_partial_result_is_no_input_either(kit, tmp_path):
     arguments = ["--polygons", partial, *kit_inputs(kit)[2:], "--model", "constant"]
     result = workbench("disaggregate", *arguments, "--out", tmp_path / "map.gpkg")
     assert "would overwrite the input" in error_of(result)
+
+
+@pytest.mark.parametrize(("out", "with_it"), [
+    ("map.csv", "map.areas.csv"), ("map.csv", "map.scores.csv"), ("map.tif", "map.scores.csv"),
+    ("map.csv", "map.partial.areas.csv"), ("map.parquet", "map.areas.parquet")])
+def test_what_is_written_with_an_output_is_no_input_either(kit, tmp_path, out, with_it):
+    totals = tmp_path / with_it
+    totals.write_text("code,cases\nnothing that could be read\n")
+    result = workbench("disaggregate", *kit_inputs(kit), "--totals", totals, "--join", "code",
+                       "--model", "constant", "--out", tmp_path / out)
+    assert f"is written with {with_it!r}, which would overwrite the input" in error_of(result)
+    assert totals.read_text().endswith("nothing that could be read\n")
+
+
+def test_what_is_written_with_a_map_is_known_before(kit, tmp_path):
+    result = workbench("disaggregate", *kit_inputs(kit), "--model", "constant", "--cv", 4, "--out",
+                       tmp_path / "map.csv")
+    assert result.exit_code == 0, result.output
+    written = {path for path in tmp_path.iterdir()} - {tmp_path / "map.csv"}
+    assert {"map.areas.csv", "map.scores.csv"} < {path.name for path in written}
+    assert written <= set(results.beside(tmp_path / "map.csv"))
+
+
+def test_threads_may_write_one_file_at_once(tmp_path):
+    path, pages = tmp_path / "page.html", [str(k) * 200_000 for k in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(5):
+            list(pool.map(lambda page: outputs.write_bytes(path, page), pages))
+            assert path.read_text() in pages
+    assert listed(tmp_path) == ["page.html"]
 
 
 def test_every_command_that_writes_refuses_its_inputs(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import workbench as wb
 from workbench import schema
@@ -47,3 +48,29 @@ def test_what_is_not_finite_is_named_with_its_place(ds):
     value[4] = np.nan
     with pytest.raises(InputError, match="1 values that are not finite, .* at bag 'area 4'"):
         schema.check(ds.assign(value=("bag", value, ds["value"].attrs)))
+
+
+@pytest.mark.parametrize("name", ["noise_variance", "individual_noise_variance"])
+def test_variances_are_not_negative(ds, name):
+    dim = "bag" if name == "noise_variance" else "individual"
+    values = np.zeros(ds.sizes[dim])
+    schema.check(ds.assign({name: (dim, values)}))
+    values[2] = -1.0
+    with pytest.raises(InputError, match=f"{name} must be zero or more, got -1; a variance is"):
+        schema.check(ds.assign({name: (dim, values)}))
+
+
+def test_what_has_labels_of_its_own_goes_by_them(ds):
+    """Of groups and expectations; arrays without labels are taken in their order."""
+    turned = slice(None, None, -1)
+    groups = xr.DataArray(np.arange(ds.sizes["individual"]) % 3, dims="individual").assign_coords(
+        individual=ds["individual"])
+    for known, found in zip(schema.grouped(ds, groups),
+                            schema.grouped(ds, groups.isel(individual=turned)), strict=True):
+        np.testing.assert_array_equal(known, found)
+    expected = groups + 1.0
+    np.testing.assert_array_equal(wb.rescale_to_totals(ds, expected.isel(individual=turned)),
+                                  wb.rescale_to_totals(ds, expected.values))
+    elsewhere = expected.assign_coords(individual=ds["individual"] + 1_000)
+    with pytest.raises(InputError, match="expectations have other labels along 'individual'"):
+        wb.rescale_to_totals(ds, elsewhere)

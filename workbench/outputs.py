@@ -11,6 +11,7 @@ import os
 import platform
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -46,7 +47,7 @@ def unfinished(out: Path) -> Path:
 
 
 def check_output(path: Path, formats: Sequence[str] | None = None,
-                 inputs: Iterable[str | Path | None] = ()) -> None:
+                 inputs: Iterable[str | Path | None] = (), beside: Iterable[Path] = ()) -> None:
     """Refuse an output that could not be written, or would replace an input, before any work.
 
     Parameters
@@ -57,6 +58,8 @@ def check_output(path: Path, formats: Sequence[str] | None = None,
         Its possible suffixes, in lower case; capitals in the name are no other format.
     inputs : iterable of str, Path or None
         Files that are read; also `unfinished` of the output may be none of them.
+    beside : iterable of Path
+        Further files that are written with it, which may be no inputs either.
 
     Raises
     ------
@@ -64,10 +67,12 @@ def check_output(path: Path, formats: Sequence[str] | None = None,
         If the output is an input (also by a link or another spelling), its format is unknown, its
         folder is missing or cannot be written to, it is a folder, or it is protected.
     """
+    written = [path, unfinished(path), *beside]
     for given in inputs:
-        for name in (path, unfinished(path)):
+        for name in written:
+            with_it = f" is written with {name.name!r}, which" if name in written[2:] else ""
             require(given is None or not same_file(name, given),
-                    f"the output {str(path)!r} would overwrite the input {str(given)!r}; "
+                    f"the output {str(path)!r}{with_it} would overwrite the input {str(given)!r}; "
                     "give another --out")
     if formats is not None:
         suffix = path.suffix.lower()
@@ -104,7 +109,8 @@ def replacing(path: str | Path) -> Iterator[Path]:
     removed and the target is as it was.
     """
     target = Path(os.path.realpath(path))
-    half = target.with_name(f".{target.stem}.{os.getpid()}.half{target.suffix}")
+    of = f"{os.getpid()}-{threading.get_ident()}"       # threads may write one file at once
+    half = target.with_name(f".{target.stem}.{of}.half{target.suffix}")
     try:
         yield half
         with half.open("r+b") as stream:

@@ -45,6 +45,9 @@ def test_bad_schemes_say_what_there_is():
         folds(ds, 7)
     with pytest.raises(InputError, match="need x and y"):
         folds(ds.drop_vars(["bag_x", "bag_y", "x", "y"]), 3, "blocks")
+    half = np.array(["a", "b", None, *["c"] * 17], dtype=object)
+    with pytest.raises(InputError, match="1 of 20 bags have no 'half'"):
+        folds(country(bags=20).assign_coords(half=("bag", half)), 3, "half")
     with pytest.raises(InputError, match="too few"):
         folds(country(bags=20).assign_coords(half=("bag", ["a", "b"] * 10)), 3, "half")
 

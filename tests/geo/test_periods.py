@@ -97,6 +97,35 @@ def test_dates_are_years_and_gaps_are_gaps():
     assert (survey["trials"] == 80).all() and survey["value"].attrs["aggregation"] == "mean"
 
 
+def _moments(*texts, zone=None):
+    return pd.to_datetime(list(texts), format="ISO8601").tz_localize(zone)
+
+
+@pytest.mark.parametrize(("written", "named", "days"), [
+    (["2023-07-01T00:00", "2023-07-01T06:00", "2023-07-02T18:00"], None, [0, 0.25, 1.75]),
+    (_moments("2023-07-01", "2023-07-01T06:00", "2023-07-02T18:00"),
+     ["2023-07-01", "2023-07-01 06:00:00", "2023-07-02 18:00:00"], [0, 0.25, 1.75]),
+    (["2023-03-01T00:00+01:00", "2023-05-01T00:00+02:00", "2023-05-01T12:00Z"], None,
+     [0, 61, 61.5]),
+    (_moments("2023-03-01", "2023-05-01", "2023-06-01", zone="Europe/Berlin"),
+     ["2023-03-01", "2023-05-01", "2023-06-01"], [0, 61, 92]),
+    (pd.period_range("2023-03", periods=3, freq="M"), ["2023-03", "2023-04", "2023-05"],
+     [0, 31, 61]),
+    (pd.period_range("2023-03-06", periods=3, freq="W"), ["2023-03-06", "2023-03-13", "2023-03-20"],
+     [0, 7, 14]),
+])
+def test_hours_time_zones_and_pandas_periods_are_times(written, named, days):
+    of = dict(zip(YEARS, written, strict=True))
+    frame = table().assign(year=lambda t: pd.Series([of[y] for y in t["year"]]))
+    ds = bagged(frame)
+    assert list(dict.fromkeys(ds["period"].values.tolist())) == list(
+        written if named is None else named)
+    time = sorted(set(ds["covariates"].sel(covariate="time").values))
+    assert (np.array(time) - time[0]) * 365.25 == pytest.approx(days, abs=1e-6)
+    assert ds["covariate_units"].values.tolist() == ["1", "year"]
+    assert time_of(ds, ds["period"].values[-1]) == time[-1]
+
+
 @pytest.mark.parametrize(("change", "options", "said"), [
     (lambda t: pd.concat([t, t.iloc[:1]]), {}, r"1 areas have a period twice .*'01001 2019'"),
     (lambda t: pd.concat([t, t.iloc[:1]]), {}, "is a copy of another .* remove copies if"),
@@ -104,6 +133,8 @@ def test_dates_are_years_and_gaps_are_gaps():
     (lambda t: t.assign(year="spring"), {}, "neither numbers nor dates"),
     (lambda t: t.assign(year=2020).iloc[:16], {}, "has one period, 2020"),
     (lambda t: t.assign(year=[None, *t["year"][1:]]), {}, "1 rows of .* have no period"),
+    (lambda t: t.assign(year=t["year"].map({2019: "2019", 2020: "2019-01-01", 2021: "2020"})), {},
+     "periods '2019', '2019-01-01' in column 'year' of .* are the same time; write each in one"),
     (lambda t: t, {"time": "month"}, r"lacks columns \['month'\]"),
     (lambda t: t, {"totals": None}, "a table with a row for each area and period"),
     (lambda t: t.assign(cases="many"), {}, "does not hold numbers"),

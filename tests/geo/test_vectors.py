@@ -1,5 +1,7 @@
 """Files of polygons and rasters that are damaged, misplaced, or hold several layers."""
 
+import os
+
 import geopandas as gpd
 import numpy as np
 import pandas as pd
@@ -7,8 +9,11 @@ import pytest
 import shapely
 
 from tests.geo.test_polygons import CRS, areas, bagged, layers, people
+from workbench.bagging.findings import listing
 from workbench.bagging.tables import read_table
 from workbench.checks import InputError, named_as_flags
+from workbench.geo import bag_polygons
+from workbench.geo.shapes import repaired
 from workbench.geo.treatments import Record
 from workbench.geo.vectors import open_polygons
 
@@ -156,3 +161,42 @@ def test_infinite_values_are_said_to_be_infinite():
     assert ds.sizes["bag"] == 1
     assert "1 areas with an infinite value were dropped" in ds.attrs["treatments"]
     assert "1 areas without a value were dropped" in ds.attrs["treatments"]
+
+
+def test_files_of_one_name_in_two_folders_are_two_files(tmp_path, monkeypatch):
+    """Archives and copies keep the time of a file, and relative names recur."""
+    for name, cases in (("one", [3, 8, 1]), ("other", [5, 9, 1])):
+        (tmp_path / name).mkdir()
+        areas(cases=cases).to_file(tmp_path / name / "areas.gpkg")
+        os.utime(tmp_path / name / "areas.gpkg", (1_700_000_000, 1_700_000_000))
+    read = []
+    for name in ("one", "other"):
+        monkeypatch.chdir(tmp_path / name)
+        read.append(bagged("areas.gpkg")["value"].values.tolist())
+    assert read == [[3, 8, 1], [5, 9, 1]]
+
+
+def test_an_index_of_several_levels_names_no_area():
+    frame = areas().set_index(["land", "code"])
+    with pytest.raises(InputError, match="index of 2 levels, .* column by id='COLUMN' after reset"):
+        bag_polygons(frame, layers(), people(), "cases")
+    assert bagged(frame.reset_index())["bag"].values.tolist() == ["n1", "n2", "n3"]
+
+
+def test_na_is_a_name_where_names_are_read(tmp_path):
+    (tmp_path / "t.csv").write_text("iso,cases\nNA,3\n,5\nBW,NA\n")
+    table = read_table(tmp_path / "t.csv", text=["iso"])
+    assert table["iso"].fillna("none").tolist() == ["NA", "none", "BW"]
+    assert table["cases"].isna().tolist() == [False, False, True]
+
+
+def test_a_check_leaves_out_broken_rows_alone_where_an_index_repeats():
+    frame = areas().set_axis([7, 8, 7])
+    shapes = frame.geometry.to_numpy().copy()
+    corners = shapely.get_coordinates(shapes[2])
+    corners[1, 0] = np.inf
+    shapes[2] = shapely.set_coordinates(shapes[2], corners)
+    with listing() as found:
+        kept = repaired(frame.set_geometry(gpd.GeoSeries(shapes, frame.index, CRS)), Record())
+    assert [one.code for one in found] == ["shape-broken"]
+    assert kept["code"].tolist() == ["n1", "n2"]

@@ -1,5 +1,6 @@
 """MR-DGP and MR-CASCADE: weights, variances, bounds and q against slow formulas; identities."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -553,3 +554,18 @@ def test_single_precision(fit, sources):
     assert single.mean.dtype == torch.float32
     torch.testing.assert_close(single.mean.double(), double.mean, atol=0.05, rtol=0)
     torch.testing.assert_close(single.std.double(), double.std, atol=0.05, rtol=0.1)
+
+
+def test_draws_are_the_same_in_whatever_order_and_thread_they_are_asked_for():
+    like = torch.zeros((), dtype=torch.float64)
+    known = Draws(16, 0, 3)
+    first = {variable: known(variable, 20, like) for variable in (0, 1, 2)}
+    turned = Draws(16, 0, 3)
+    for variable in (2, 0, 1):
+        torch.testing.assert_close(turned(variable, 20, like), first[variable], rtol=0, atol=0)
+    assert np.array_equal(turned.learnt(), known.learnt()) and len(known.learnt()) == 60
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            shared = Draws(16, 0, 1)
+            for one in pool.map(lambda _, draws=shared: draws(0, 200, like), range(4)):
+                torch.testing.assert_close(one, Draws(16, 0, 1)(0, 200, like), rtol=0, atol=0)

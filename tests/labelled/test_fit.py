@@ -8,7 +8,7 @@ import xarray as xr
 
 import workbench as wb
 from tests.reference import answers, country
-from workbench.checks import InputError
+from workbench.checks import DataWarning, InputError
 from workbench.evaluation.folding import subset
 from workbench.labelled import data_hash, models, to_bags, to_source
 from workbench.labelled.identity import same_data
@@ -143,9 +143,55 @@ def test_trained_areas_are_recognised_by_name_value_and_individuals(ds, fit):
     people[np.flatnonzero(ds["membership"].values == 2)[1]] *= 2
     assert trained(ds.assign(weight=people)) == [0, 1, -1, *range(3, 20)]
     moved = ds.assign_coords(x=ds["x"] + 1.0)
-    assert trained(moved) == [-1] * 20
-    law = fit.at(moved, area_effect=True).std
+    with pytest.warns(DataWarning, match="20 of 20 areas have the name and the value of"):
+        assert trained(moved) == [-1] * 20
+        law = fit.at(moved, area_effect=True).std
     xr.testing.assert_allclose(law, fit.at(moved.drop_vars("value"), area_effect=True).std)
+
+
+def test_trained_areas_are_recognised_after_rounding(ds, fit):
+    """A compressed file keeps single precision, and another processor rounds the last bit."""
+    def trained(data):
+        return fit._trained(fit._data(data)).tolist()
+
+    single = ds.assign({name: ds[name].astype("float32").astype(float)
+                        for name in ("covariates", "weight", "value") if name in ds})
+    assert not np.array_equal(single["covariates"], ds["covariates"])
+    assert trained(single) == list(range(20)) and bool(fit.learnt_from(single).all())
+    chosen = [13, 2, 19, 7]
+    assert trained(subset(single, chosen)) == chosen
+    bit = ds.assign(covariates=ds["covariates"] * (1 + 4e-16))
+    assert trained(bit) == list(range(20))
+    xr.testing.assert_allclose(fit.at(bit, area_effect=True).std, fit.at(ds, area_effect=True).std)
+    np.testing.assert_allclose(fit.sample(bit, 3, preserve_totals=True),
+                               fit.sample(ds, 3, preserve_totals=True))
+    # Far from rounding, for one individual: another area, whatever its name and value are.
+    off = bit["covariates"].copy()
+    off[np.flatnonzero(ds["membership"].values == 7)[0], 0] *= 1 + 1e-5
+    assert trained(bit.assign(covariates=off)) == [*range(7), -1, *range(8, 20)]
+
+
+def test_a_changed_map_leaves_data_and_fit_as_they_are_and_changed_data_are_not_saved(
+        ds, fit, tmp_path):
+    data = ds.copy(deep=True)
+    own = type(fit.model)(**fit.model.get_params()).fit(data)
+    maps = own.to_dataset(data)
+    for name in ("weight", "value"):
+        maps[name] *= 1000
+    xr.testing.assert_identical(data, ds)
+    own.save(tmp_path / "fit.wbfit")
+    mean = own.latent(data).mean
+    mean -= mean.mean()
+    assert abs(float(own.latent(data).mean.mean())) > 1e-9
+    data["weight"] *= 1000
+    with pytest.raises(InputError, match="changed in place after they were fitted to"):
+        own.save(tmp_path / "other.wbfit")
+
+
+def test_coordinates_that_a_map_uses_itself_are_refused(ds, fit):
+    named = ds.assign_coords(mean=("bag", [f"region {k % 2}" for k in range(20)]))
+    with pytest.raises(InputError, match="called 'mean', as variables of the map are; give them"):
+        fit.to_dataset(named)
 
 
 def test_trained_areas_are_recognised_in_a_part_in_any_order(ds, fit):

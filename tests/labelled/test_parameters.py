@@ -130,3 +130,12 @@ def test_a_fit_keeps_the_options_that_it_was_made_with():
 def test_names_of_kernels_are_looked_at_by_the_constructor(given):
     with pytest.raises(InputError, match="did you mean|no lengthscales"):
         given()
+
+
+def test_mappings_of_options_are_copied():
+    fixed = {"rbf.lengthscale": 1.0}
+    model = wb.VBAgg(kernel="rbf", hyperparameters=fixed)
+    other = wb.VBAgg().set_params(kernel="rbf", hyperparameters=fixed)
+    fixed["rbf.lengthscale"] = 9.0
+    for one in (model, other):
+        assert one.get_params()["hyperparameters"] == {"rbf.lengthscale": 1.0}

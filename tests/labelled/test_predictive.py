@@ -5,7 +5,8 @@ import pytest
 import xarray as xr
 
 from tests.gp.distributions import EVERY, t
-from workbench.gp.predictive import Mixture
+from workbench.checks import InputError
+from workbench.gp.predictive import Mixture, Point
 from workbench.labelled import LabelledPredictive
 
 LAWS = EVERY | {"mixture": Mixture(t(0.25, 0.75), [EVERY["normal"], EVERY["gamma"]])}
@@ -46,3 +47,37 @@ def test_answers_have_names_units_and_coordinates(labelled):
     assert mean.sel(bag="south")["bag_x"] == 3.0
     draws = labelled.sample(4)
     assert draws.dims == ("sample", "bag") and draws["sample"].values.tolist() == [0, 1, 2, 3]
+
+
+def test_thresholds_with_labels_go_by_them(law, labelled):
+    turned = xr.DataArray([7.0, 0.5, 3.5], {"bag": ["south", "north", "middle"]}, "bag")
+    np.testing.assert_array_equal(labelled.cdf(turned), law.cdf(t(0.5, 3.5, 7.0)))
+    np.testing.assert_array_equal(labelled.exceedance(turned), law.exceedance(t(0.5, 3.5, 7.0)))
+    with pytest.raises(InputError, match="other labels along 'bag' .* 'east' beside 'north'"):
+        labelled.cdf(turned.assign_coords(bag=["east", "north", "middle"]))
+    with pytest.raises(InputError, match=r"for each bag \(3,\), got shape \(2,\)"):
+        labelled.exceedance([1.0, 2.0])
+
+
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda law: law.interval(-0.2), "level must be above 0 and below 1, got -0.2"),
+    (lambda law: law.interval(95), "level must be above 0 and below 1, got 95"),
+    (lambda law: law.sample(0), "count must be a whole number of 1 or more, got 0"),
+    (lambda law: law.sample(2, seed=-1), "seed must be a whole number of 0 or more, got -1"),
+    (lambda law: law.quantile([]), "one probability or more"),
+    (lambda law: law.quantile([[0.1], [0.9]]), "one probability or more"),
+])
+def test_what_cannot_be_asked_is_refused(labelled, call, said):
+    with pytest.raises(InputError, match=said):
+        call(labelled)
+
+
+def test_a_changed_answer_leaves_the_distribution_and_other_answers_as_they_are():
+    point = LabelledPredictive(Point(t(1.0, 2.0, 3.0)), COORDS, "bag", "cases", "total")
+    for answer in (point.mean, point.quantile([0.1, 0.9])[0], point.sample(3)[0]):
+        answer[:] = 99.0
+    draws = point.sample(3)
+    draws[0, 0] = 99.0
+    assert draws[1, 0] == 1.0
+    np.testing.assert_array_equal(point.mean, [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(point.quantile(0.5)[0], [1.0, 2.0, 3.0])

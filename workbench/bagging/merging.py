@@ -19,7 +19,8 @@ def merge(ds: xr.Dataset, by: str) -> xr.Dataset:
 
     Counts add up; with aggregation "mean" the values are averaged by the weight of the bags. Of
     positives out of trials both add up, and each individual then counts by the trials of its area.
-    Individuals, their truth and their coordinates stay as they are.
+    Individuals, their truth and their coordinates stay as they are; mediators are averaged by
+    weight.
 
     Parameters
     ----------
@@ -134,9 +135,19 @@ def _merge(
         individuals, groups[membership], value, bags, bag_coords=lifted | coords,
         value_attrs=ds["value"].attrs, noise_variance=noise,
     )
+    if "mediators" in ds:       # what a bag is known by: the mean of its parts, by weight
+        merged = merged.assign(mediators=_mean_mediators(ds, groups, weight))
     if spread is None:
         return merged
     return merged.assign(sample_variance=(schema.BAG, spread, ds["sample_variance"].attrs))
+
+
+def _mean_mediators(ds: xr.Dataset, groups: np.ndarray, weight: np.ndarray) -> xr.DataArray:
+    share = weight / np.bincount(groups, weights=weight)[groups]
+    columns = ds["mediators"].transpose(schema.BAG, schema.MEDIATOR)
+    means = [np.bincount(groups, weights=share * column) for column in columns.values.T]
+    own = {name: c for name, c in columns.coords.items() if c.dims == (schema.MEDIATOR,)}
+    return xr.DataArray(np.stack(means, 1), own, columns.dims, attrs=columns.attrs)
 
 
 def _merged_survey(
@@ -193,7 +204,10 @@ def _bag_labels(ds: xr.Dataset, by: str) -> np.ndarray:
               if c.dims in ((schema.BAG,), (schema.INDIVIDUAL,)) and c.dtype.kind in "OUSTi"
               and n not in (*schema.GEOMETRY, schema.INDIVIDUAL)]
     choose("by", by, usable)
-    labels = ds[by].values
+    dim, labels = ds[by].dims[0], ds[by].values
+    absent = np.flatnonzero(ds[by].isnull().values)
+    require(absent.size == 0, f"{absent.size} of {labels.size} {dim}s have no {by!r} (first: "
+            f"{ds[dim].values[absent[:3]].tolist()}); give those left over a label of their own")
     if ds[by].dims == (schema.BAG,):
         return labels.astype(str)
     membership = ds["membership"].values

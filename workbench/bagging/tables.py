@@ -59,8 +59,13 @@ def read_table(table: object, *, text: Iterable[str] = (), encoding: str | None 
                                           f"columns, {option('encoding', 'latin-1')} if it is that,"
                                           " or pass the DataFrame that pandas.read_csv makes with "
                                           "the right encoding= and sep="):
-            return pd.read_csv(path, sep=separator(path), encoding=encoding,
-                               dtype=dict.fromkeys(text, str))
+            how = {"sep": separator(path), "encoding": encoding}
+            frame = pd.read_csv(path, dtype=dict.fromkeys(text, str), **how)
+            lost = [c for c in dict.fromkeys(text) if c in frame and frame[c].isna().any()]
+            if lost:        # pandas takes the NA of Namibia for a missing value
+                raw = pd.read_csv(path, usecols=lost, dtype=str, keep_default_na=False, **how)
+                frame[lost] = frame[lost].mask(raw == "NA", "NA")
+            return frame
     package("pyarrow", extra="data")
     with reading(path, "a Parquet table", "to write it again"):
         return pd.read_parquet(path)

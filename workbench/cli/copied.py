@@ -94,12 +94,12 @@ def not_the_map(out: Path, what: str, formats: tuple[str, ...]) -> Path:
 
 def _is_map(path: Path) -> bool:
     """Whether a file is there and holds a map, by what it says of itself."""
-    from workbench.geo.tables import beside  # loads xarray: help goes without
+    from workbench.geo.tables import metadata_of  # loads xarray: help goes without
 
     if not path.is_file():
         return False
     if path.suffix.lower() != ".nc":
-        return path.suffix.lower() == ".csv" and beside(path).is_file()
+        return path.suffix.lower() == ".csv" and metadata_of(path).is_file()
     import h5netcdf
 
     try:

@@ -65,7 +65,8 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     from workbench.pipeline import run as pipeline
     from workbench.pipeline.inputs import input_files
 
-    check_output(out, results.formats_of(spec), [*input_files(spec), made_from])
+    check_output(out, results.formats_of(spec), [*input_files(spec), made_from],
+                 results.beside(out))
     if save_fit is not None:
         check_output(save_fit, (FIT_SUFFIX,), [*input_files(spec), made_from])
     if getattr(spec, "rasters", ()):

@@ -13,7 +13,7 @@ from scipy.special import kl_div
 from workbench.checks import InputError, require
 from workbench.evaluation.accuracy import rescale_to_totals
 from workbench.evaluation.area_scores import COUNT_SCORES, VALUE_SCORES, score_areas
-from workbench.evaluation.conditioning import BUDGET, area_draws, bare
+from workbench.evaluation.conditioning import area_draws, bare
 from workbench.evaluation.folding import subset
 from workbench.evaluation.tasks import (
     Interrupted,
@@ -25,6 +25,7 @@ from workbench.evaluation.tasks import (
     fitted,
     outcomes,
 )
+from workbench.evaluation.units import BUDGET
 from workbench.schema import BAG, INDIVIDUAL, counts_add_up
 
 _POSITION = "individual_position"      # coordinate: number of an individual among those drawn

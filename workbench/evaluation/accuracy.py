@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln, kl_div, xlogy
 
 from workbench.checks import InputError, choose, require, warn
-from workbench.schema import BAG, INDIVIDUAL
+from workbench.schema import BAG, INDIVIDUAL, per_unit
 
 CONVENTIONS = ("exact", "stirling")
 
@@ -170,12 +170,8 @@ def rescale_to_totals(ds: xr.Dataset, expected: xr.DataArray | np.ndarray) -> xr
         ds["value"].attrs.get("aggregation", "sum") == "sum",
         "only totals can be kept; the values of this dataset are means",
     )
-    expected = np.asarray(expected, dtype=float)
-    count = ds.sizes[INDIVIDUAL]
-    require(
-        expected.shape == (count,),
-        f"expected one expectation per individual ({count}), got an array of {expected.shape}",
-    )
+    expected = per_unit(
+        expected, ds[INDIVIDUAL].to_index(), INDIVIDUAL, "expectations").astype(float)
     require(bool((expected >= 0).all()), "expectations must be finite and zero or more")
     membership, total = ds["membership"].values, ds["value"].values
     predicted = np.bincount(membership, weights=expected, minlength=ds.sizes[BAG])

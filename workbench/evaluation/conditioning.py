@@ -16,12 +16,12 @@ from workbench.bagging import merge
 from workbench.bagging.recurring import OF_INDIVIDUALS, remembered
 from workbench.checks import NotExact, require
 from workbench.evaluation.folding import subset
+from workbench.evaluation.units import BUDGET
 from workbench.schema import AREA, BAG, INDIVIDUAL, aggregation, kind
 
 _GROUP = "recovery_group"
 _NEEDED = ("covariates", "weight", "membership", "value", "noise_variance", "sample_variance",
            "trials")
-BUDGET = 20_000_000         # draws x individuals that a model is asked for at once
 _MOST = 500_000_000         # events that numpy draws hypergeometrically
 
 

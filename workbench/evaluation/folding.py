@@ -143,6 +143,9 @@ def _blocks(ds: xr.Dataset, k: int, seed: int) -> np.ndarray:
 
 
 def _labelled(ds: xr.Dataset, k: int, name: str, seed: int) -> np.ndarray:
+    absent = np.flatnonzero(ds[name].isnull().values)
+    require(absent.size == 0, f"{absent.size} of {ds[name].size} bags have no {name!r} (first: "
+            f"{ds[BAG].values[absent[:3]].tolist()}); give those left over a label of their own")
     labels = ds[name].values.astype(str)
     distinct = np.unique(labels).size
     require(

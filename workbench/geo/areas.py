@@ -132,6 +132,9 @@ def read_areas(
     if id is not None:
         require_column(areas, id, "id")
         areas = areas.set_index(areas[id])
+    require(areas.index.nlevels == 1, f"the {what}s have an index of {areas.index.nlevels} levels, "
+            f"of which none is their name; name a column by {option('id', 'COLUMN')} after "
+            "reset_index()")
     absent = np.flatnonzero(areas.index.isna())
     if absent.size:
         refuse(f"{absent.size} {what}s have no id", f"fill column {id!r} in these rows, or remove "

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from scipy.sparse import csr_array
 
-from workbench.checks import package, require
+from workbench.checks import option, package, require
 from workbench.geo.areas import read_polygons
 from workbench.geo.attributes import require_column, texts
 from workbench.geo.coverage import ROUNDING, coverage_fractions
@@ -47,6 +47,8 @@ def zones_of(ds: xr.Dataset, polygons: object, id: str | None = None, crs: str |
     if id is not None:
         require_column(zones, id, "id")
         zones = zones.set_index(texts(zones[id], f"id in column {id!r}", zones.index))
+    require(zones.index.nlevels == 1, f"the zones have an index of {zones.index.nlevels} levels; "
+            f"name a column by {option('id', 'COLUMN')} after reset_index()")
     zones.index = zones.index.map(str)
     twice = zones.index[zones.index.duplicated()].unique().tolist()
     require(not twice, f"polygons must have different names, but these repeat: {twice[:5]}; give "

@@ -13,14 +13,29 @@ TIME = "time"
 #: Dates without dashes, which are numbers, too.
 _JOINED = {"%Y%m": r"(1[6-9]|2[01])\d\d(0[1-9]|1[0-2])",
            "%Y%m%d": r"(1[6-9]|2[01])\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"}
+#: A time of day with its zone, which is left out: periods are of the place that they are about.
+_ZONE = r"(\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\s*(?:Z|[+-]\d\d:?\d\d)$"
 _DAY = 1 / 366          # of a year: what writes one period as two numbers is less
 
 
 def as_text(period: object) -> str:
-    """A period as tables write it: whole numbers without decimals, dates with dashes."""
+    """A period as tables write it: whole numbers without decimals, dates with dashes.
+
+    Of a moment its hour, too, unless that is midnight; times are those of its own time zone.
+
+    Examples
+    --------
+    >>> as_text(2021.0), as_text(pd.Timestamp("2021-07-01")), as_text(pd.Period("2021-07", "M"))
+    ('2021', '2021-07-01', '2021-07')
+    """
     if isinstance(period, float) and period.is_integer():
         return str(int(period))
-    return str(period.date()) if isinstance(period, pd.Timestamp) else str(period).strip()
+    if isinstance(period, pd.Period) and "/" in str(period):        # from one day to another
+        period = period.start_time
+    if isinstance(period, pd.Timestamp):
+        moment = period.tz_localize(None)
+        return str(moment.date() if moment == moment.normalize() else moment)
+    return str(period).strip()
 
 
 def on_a_line(column: pd.Series, what: str) -> tuple[np.ndarray, str]:
@@ -44,17 +59,19 @@ def on_a_line(column: pd.Series, what: str) -> tuple[np.ndarray, str]:
     InputError
         If they are neither numbers nor dates.
     """
-    numbers, text = as_numbers(column), column.map(as_text).astype(str)
+    text = column.map(as_text).astype(str)
+    numbers = as_numbers(text if isinstance(column.iloc[0], pd.Period) else column)
     joined = next((form for form, written in _JOINED.items() if text.str.fullmatch(written).all()),
                   None)      # as numbers December and January would lie 89 apart
     if np.isnan(numbers).any() or joined:
         try:
-            dates = pd.to_datetime(text if joined else column.astype(str),
+            dates = pd.to_datetime(text.str.replace(_ZONE, r"\1", regex=True),
                                    format=joined or "ISO8601")
         except (ValueError, TypeError) as error:
             raise InputError(f"{what} are neither numbers nor dates (first: {column.iloc[0]!r}); "
                              "write years, or dates as 2023-07 or 2023-07-15") from error
-        return (dates.dt.year + (dates.dt.day_of_year - 1) / 365.25).to_numpy(float), "year"
+        day = dates.dt.day_of_year - 1 + (dates - dates.dt.normalize()) / pd.Timedelta(days=1)
+        return (dates.dt.year + day / 365.25).to_numpy(float), "year"
     return numbers, "year" if ((numbers > 1000) & (numbers < 3000)).all() else "1"
 
 

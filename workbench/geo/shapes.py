@@ -237,7 +237,7 @@ def repaired(areas, record: Record):
         refuse(f"{broken.size} polygons have corners whose coordinates are missing or infinite "
                f"(first: row {broken[:1].tolist()})", "draw these polygons again or remove these "
                "rows", code="shape-broken", where=_rows(areas, broken), count=broken.size)
-        areas = areas.drop(index=areas.index[broken])
+        areas = areas[~np.isin(np.arange(len(areas)), broken)]
     check_degrees(POLYGONS, areas.crs, areas.total_bounds)
     invalid = ~areas.geometry.is_valid
     if invalid.any():

@@ -62,10 +62,10 @@ def write_csv(ds: xr.Dataset, path: Path, layer: str | None = None) -> None:
             {"name": name, "titles": name, **_said(ds, name)} for name in columns]},
         "notes": tags(ds),
     }
-    write_bytes(beside(path), json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+    write_bytes(metadata_of(path), json.dumps(about, indent=1, ensure_ascii=False) + "\n")
 
 
-def beside(path: Path) -> Path:
+def metadata_of(path: Path) -> Path:
     """Where the metadata of a CSV file are."""
     return path.with_name(f"{path.name}-metadata.json")
 

@@ -53,7 +53,9 @@ def open_polygons(path: str | Path, record: Record, layer: str | None = None):
                     f"{len(layers)} ({_listed(layers)})")
     with reading(path, "polygons", remedy):
         if path.suffix.lower() == ".gpkg" and path.is_file():
-            areas = _read_once(path, chosen, path.stat().st_mtime_ns).copy()
+            found = path.stat()
+            areas = _read_once(path.resolve(), chosen, found.st_mtime_ns, found.st_ino,
+                               found.st_size).copy()
         else:
             areas = geopandas.read_file(path, layer=chosen)
     if not isinstance(areas, geopandas.GeoDataFrame):
@@ -62,7 +64,7 @@ def open_polygons(path: str | Path, record: Record, layer: str | None = None):
 
 
 @lru_cache(maxsize=1)
-def _read_once(path: Path, layer: str, changed: int):
+def _read_once(path: Path, layer: str, *version: int):
     """The last file read: it is asked for its outlines, and once more for its own columns."""
     return package("geopandas", extra="geo").read_file(path, layer=layer)
 

@@ -93,7 +93,7 @@ class ConditionalMeanFit:
 
     Parameters
     ----------
-    inner : MeanOperator
+    inner : EstimatedConditionalMean
         The operator in torch.
     ds : xr.Dataset
         Bags that it was estimated from.

@@ -11,10 +11,9 @@ import xarray as xr
 from workbench.checks import InputError, NotExact, require
 from workbench.labelled.functionals import apply_to_draws
 from workbench.labelled.groups import groups_of
+from workbench.labelled.maps import BUDGET
 from workbench.labelled.predictive import coords_of, labelled
 from workbench.labelled.record import FitRecord
-
-BUDGET = 20_000_000     # draws x individuals that are held at once, where not all are asked for
 
 PRESERVED = "posterior given the areas' totals; every draw adds up to them"
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from workbench.checks import warn
+from workbench.checks import require, warn
 from workbench.gp.predictive import Point
 from workbench.labelled.drawing import PRESERVED
 from workbench.labelled.maps import marginal_maps, preserving_maps, warn_of_thresholds
@@ -201,8 +201,8 @@ class Fit(Regional):
         warn_of_thresholds(self, threshold)
         data = self._data(ds)       # converted once for all of the map
         latent, total = self.latent(data), self.over(data, area_effect)
-        maps = {name: ds[name] for name in ("value", "trials", "weight", "membership")
-                if name in ds}
+        maps = {name: ds[name].copy() for name in ("value", "trials", "weight", "membership")
+                if name in ds}      # copies: a map in other units leaves the data as they are
         maps |= {
             "latent_mean": latent.mean, "latent_std": latent.std,
             "extrapolation": self.extrapolation(data),
@@ -221,6 +221,9 @@ class Fit(Regional):
             maps |= self.component_maps(data, area_effect)
         if draws:
             maps["draw"] = self.drawn_rates(data, draws, area_effect, preserve_totals, seed)
+        taken = ", ".join(repr(name) for name in maps if name in ds.coords)
+        require(not taken, f"coordinates of the data are called {taken}, as variables of the map "
+                "are; give them other names with ds.rename")
         maps = keep_places(xr.Dataset(maps), ds).assign_attrs({**ds.attrs, **self.provenance()})
         return maps.assign_attrs(
             distribution=PRESERVED if preserve_totals else total.distribution)

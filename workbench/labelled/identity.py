@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 import xarray as xr
 
-from workbench.schema import AREA
+from workbench.schema import AREA, aggregation, kind, statistic
 
 #: What a model sees of a dataset: inputs, weights, bags, and what was observed.
 _SEEN = ("covariates", "x", "y", "weight", "membership", "value", "noise_variance",
@@ -18,7 +18,7 @@ ALIKE = 1e-9
 
 
 def data_hash(ds: xr.Dataset) -> str:
-    """Short sha256 of all that a model sees: inputs, weights, bags, and what was observed.
+    """Short sha256 of all that a model sees: inputs, weights, bags, what was observed and as what.
 
     Parameters
     ----------
@@ -35,6 +35,8 @@ def data_hash(ds: xr.Dataset) -> str:
         if name in ds:
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(ds[name].values).tobytes())
+    if "value" in ds:
+        digest.update(" ".join((aggregation(ds), kind(ds), statistic(ds))).encode())
     return digest.hexdigest()[:16]
 
 

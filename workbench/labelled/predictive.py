@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import torch
 import xarray as xr
 
-from workbench.checks import require, warn
+from workbench.checks import require, warn, whole
 from workbench.gp.predictive import Predictive
+from workbench.schema import per_unit
 
 if TYPE_CHECKING:
     from workbench.gp.data.bags import Bags
@@ -113,7 +115,7 @@ class LabelledPredictive:
             mean = self.predictive.mean
             lost = lost | ((values == 0) & (mean != 0) & (mean.square() == 0))
         if not bool(lost.any()):
-            return values
+            return values.clone()       # the distribution's own: who changes an answer keeps it
         said = f"{int(lost.sum())} of {values.numel()} {what} of the {self._attrs['long_name']}"
         require(values.dtype != torch.float32, f"{said} are beyond the range of float32; use "
                 "dtype='float64', or weights in other units (such as thousands)")
@@ -135,6 +137,8 @@ class LabelledPredictive:
             With a leading ``quantile`` dimension.
         """
         levels = np.atleast_1d(np.asarray(levels, dtype=float))
+        require(levels.ndim == 1 and levels.size > 0, "give quantiles as one probability or more "
+                f"in one row, got an array of shape {levels.shape}")
         return self._wrap(self.predictive.quantile(levels), {"quantile": levels})
 
     def interval(self, level: float = 0.95) -> tuple[xr.DataArray, xr.DataArray]:
@@ -150,6 +154,8 @@ class LabelledPredictive:
         lower, upper : xr.DataArray
             Its ends.
         """
+        require(0 < level < 1, f"level must be above 0 and below 1, got {level!r}; 0.95 is an "
+                "interval with 95 % of the probability")
         lower, upper = self.predictive.interval(level)
         return self._wrap(lower), self._wrap(upper)
 
@@ -159,14 +165,14 @@ class LabelledPredictive:
         Parameters
         ----------
         value : float or array
-            A number, or one per unit.
+            A number, or one per unit; a DataArray goes by its labels.
 
         Returns
         -------
         xr.DataArray
             Probabilities.
         """
-        return self._wrap(self.predictive.cdf(np.asarray(value)), units="probability")
+        return self._wrap(self.predictive.cdf(self._of_each(value)), units="probability")
 
     def exceedance(self, threshold) -> xr.DataArray:
         """P(unit > threshold), accurate far in the tail.
@@ -181,7 +187,16 @@ class LabelledPredictive:
         xr.DataArray
             From 0 to 1.
         """
-        return self._wrap(self.predictive.exceedance(np.asarray(threshold)), units="probability")
+        return self._wrap(self.predictive.exceedance(self._of_each(threshold)),
+                          units="probability")
+
+    def _of_each(self, value) -> np.ndarray:
+        """A number for all units, or one for each in their order."""
+        if np.ndim(value) == 0:
+            return np.asarray(value)
+        units = self._coords.get(self.dim, range(len(self.predictive.like)))
+        labels = units.to_index() if isinstance(units, xr.DataArray) else pd.Index(units)
+        return per_unit(value, labels, self.dim, "values")
 
     def sample(self, count: int, seed: int = 0, joint: bool = True) -> xr.DataArray:
         """Draws, joint across units.
@@ -205,6 +220,7 @@ class LabelledPredictive:
         xr.DataArray
             With a leading ``sample`` dimension.
         """
+        count, seed = whole("count", count, 1), whole("seed", seed, 0)
         joint = joint and self._joint is not None
         values = self._joint(count, seed) if joint else self.predictive.sample(count, seed)
         return self._wrap(values, {"sample": np.arange(count)},

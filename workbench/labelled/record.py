@@ -18,9 +18,10 @@ from workbench.labelled.identity import data_hash
 from workbench.labelled.once import converted
 from workbench.labelled.places import same_crs
 from workbench.labelled.predictive import conditional_on, coords_of, labelled
+from workbench.labelled.recognition import TrainingBags
 from workbench.labelled.recurring import KnownAreas
 from workbench.labelled.saving import save_fit
-from workbench.labelled.source import Converted, TrainingBags
+from workbench.labelled.source import Converted
 from workbench.labelled.summary import summarise_fit
 from workbench.outputs import versions
 
@@ -54,7 +55,7 @@ class FitRecord:
         self.sums, self.value_units = self._aggregation == "sum", observed.attrs.get("units", "")
         self._value_attrs, self._training = dict(observed.attrs), TrainingBags(
             [str(name) for name in observed[observed.dims[0]].values], observed.values.copy(),
-            data.marks if targets is None else None)        # targets alone are no bags
+            data.content if targets is None else None)        # targets alone are no bags
         self._weight_units = ds["weight"].attrs.get("units", "")
         self._title, self._sanity = ds.attrs.get("title", ""), ds.attrs.get(MARK, "not looked at")
         self._columns, self._areas = data.bags.columns, KnownAreas.of(data)
@@ -83,8 +84,11 @@ class FitRecord:
         Raises
         ------
         InputError
-            If the name ends otherwise, or an option of the model is code, such as a kernel object.
+            If the name ends otherwise, an option of the model is code, such as a kernel object, or
+            the data were changed in place since.
         """
+        require(self._seen() == self._hash, "the data were changed in place after they were fitted "
+                "to, so that the file would hold others; fit again, or fit to ds.copy(deep=True)")
         save_fit(self, path, PACKAGES)
 
     def _parts(self) -> dict[str, xr.Dataset]:
@@ -93,7 +97,10 @@ class FitRecord:
 
     def _identify(self) -> None:
         """Note which data it was fitted to, before anybody may change them."""
-        self._hash = "+".join(data_hash(part) for part in self._given.values())
+        self._hash = self._seen()
+
+    def _seen(self) -> str:
+        return "+".join(data_hash(part) for part in self._given.values())
 
     def _facts(self) -> dict:
         """What the fit says of itself beside its numbers, as far as JSON knows it."""

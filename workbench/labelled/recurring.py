@@ -14,6 +14,7 @@ from workbench.gp.data.bags import Bags
 from workbench.schema import BAG, INDIVIDUAL
 
 if TYPE_CHECKING:
+    from workbench.labelled.recognition import Content
     from workbench.labelled.source import Converted
 
 
@@ -49,14 +50,17 @@ class KnownAreas:
         In the order of their numbers.
     lower, upper : array (areas, 2)
         Corners about the individuals of each, without columns where there are no coordinates.
-    marks : array of int (areas,), optional
-        Of areas of one period, as of `workbench.labelled.source.bag_marks`.
+    content : Content, optional
+        Of areas of one period.
+    order : array of int (areas,), optional
+        Of areas of one period: the bag of each label.
     """
 
     labels: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    marks: np.ndarray | None = None
+    content: Content | None = None
+    order: np.ndarray | None = None
 
     @classmethod
     def of(cls, data: Converted) -> KnownAreas | None:
@@ -68,20 +72,21 @@ class KnownAreas:
         corners = [np.full((labels.size, places.shape[1]), sign * np.inf) for sign in (1, -1)]
         np.minimum.at(corners[0], which, places)
         np.maximum.at(corners[1], which, places)
-        marks = _marks(data) if numbered_areas(data.ds) is None else None
-        return cls(labels, *corners, marks)
+        if numbered_areas(data.ds) is not None:
+            return cls(labels, *corners)
+        return cls(labels, *corners, data.content, _order(data.ds))
 
     def numbers(self, data: Converted) -> torch.Tensor | None:
         """Number among these of each individual's area, below zero of others; None without any."""
-        given = _bags_of(data.ds) if self.marks is not None else numbered_areas(data.ds)
+        given = _bags_of(data.ds) if self.content is not None else numbered_areas(data.ds)
         if given is None:
             return None
         (labels, which), places = given, _places(data.ds)
         found = np.searchsorted(self.labels, labels).clip(max=self.labels.size - 1)
         known = self.labels[found] == labels
-        if self.marks is not None:
-            if known.any():
-                known &= _marks(data) == self.marks[found]
+        if self.content is not None:
+            known[known] = self.content.same(
+                self.order[found[known]], data.content, _order(data.ds)[known])
         elif places.shape[1] == self.lower.shape[1]:
             count = np.bincount(which)
             centre = np.stack([np.bincount(which, column) / count for column in places.T], 1) if (
@@ -107,9 +112,9 @@ def _bags_of(ds: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
     return labels, of_bag.reshape(-1)[ds["membership"].values]
 
 
-def _marks(data: Converted) -> np.ndarray:
-    """What each bag holds, as a number, in the order of their labels."""
-    return data.marks[np.argsort(data.ds[BAG].values.astype(str), kind="stable")]
+def _order(ds: xr.Dataset) -> np.ndarray:
+    """The bags in the order of their labels."""
+    return np.argsort(ds[BAG].values.astype(str), kind="stable")
 
 
 def _places(ds: xr.Dataset) -> np.ndarray:

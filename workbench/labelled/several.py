@@ -19,7 +19,8 @@ from workbench.labelled.predictive import (
     keep_places,
     labelled,
 )
-from workbench.labelled.source import Converted, TrainingBags
+from workbench.labelled.recognition import TrainingBags
+from workbench.labelled.source import Converted
 from workbench.labelled.sources import TASK, units_of
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 import torch
 import xarray as xr
 
@@ -15,6 +13,7 @@ from workbench.checks import require
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.models.casting import cast_bags
 from workbench.labelled.predictive import coords_of
+from workbench.labelled.recognition import Content
 from workbench.labelled.recurring import KnownAreas, numbered
 from workbench.schema import AREA
 
@@ -88,9 +87,9 @@ class Converted:
         return coords_of(self.ds, "individual")
 
     @cached_property
-    def marks(self) -> np.ndarray:
-        """See `bag_marks`."""
-        return bag_marks(self.bags)
+    def content(self) -> Content:
+        """What the bags are recognised by in other data."""
+        return Content(self.ds)
 
     def source(self, targets: xr.Dataset | None = None, dtype: torch.dtype = torch.float64
                ) -> Source:
@@ -200,73 +199,3 @@ def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
         recurring=numbered(ds),
         **_mediators(ds, dtype),
     )
-
-
-def bag_marks(bags: Bags) -> np.ndarray:
-    """A number for each bag that tells it from others: its individuals' inputs and weights (bag,).
-
-    Sums of hashes of the rows, so that neither the order of individuals nor that of bags matters;
-    two different bags have one mark with probability 2⁻⁶⁴.
-    """
-    rows = np.column_stack([bags.x.numpy(), bags.weight.numpy()]) + 0.0     # no negative zeros
-    marks = np.zeros(bags.count, dtype=np.uint64)
-    hashed = pd.util.hash_pandas_object(pd.DataFrame(rows), index=False).to_numpy(np.uint64)
-    np.add.at(marks, bags.membership.numpy(), hashed)
-    return marks
-
-
-@dataclass(frozen=True)
-class TrainingBags:
-    """What bags that a fit was trained on are recognised by, in any order.
-
-    By name, value, and the inputs and weights of their individuals: names such as "0" and small
-    counts recur between datasets.
-
-    Parameters
-    ----------
-    names : list of str
-        Names of the bags.
-    values : ndarray
-        Their values.
-    marks : ndarray, optional
-        See `bag_marks`; None where targets alone were observed.
-    """
-
-    names: list[str]
-    values: np.ndarray
-    marks: np.ndarray | None
-
-    @classmethod
-    def of(cls, data: Converted) -> TrainingBags:
-        """The bags of a dataset.
-
-        Parameters
-        ----------
-        data : Converted
-            With ``value``.
-        """
-        return cls([str(name) for name in data.ds["bag"].values], data.ds["value"].values.copy(),
-                   data.marks)
-
-    def positions(self, data: Converted) -> torch.Tensor:
-        """Position of each bag of a dataset among these, -1 for others.
-
-        Parameters
-        ----------
-        data : Converted
-            Any bagged dataset.
-
-        Returns
-        -------
-        Tensor (bag,)
-            Whole numbers.
-        """
-        ds = data.ds
-        if "value" not in ds or self.marks is None:
-            return torch.full((ds.sizes["bag"],), -1)
-        where = {name: i for i, name in enumerate(self.names)}
-        found = np.array([where.get(str(b), -1) for b in ds["bag"].values], dtype=np.int64)
-        same = (found >= 0) & (self.values[found] == ds["value"].values)
-        if same.any():
-            same &= self.marks[found] == data.marks
-        return torch.as_tensor(np.where(same, found, -1))

@@ -12,11 +12,12 @@ from workbench.checks import InputError, without_warnings
 from workbench.evaluation.evidence import FLAT_MAP, FLAT_RATE
 from workbench.labelled.candidates import Effort
 from workbench.labelled.held_out import hold_out
+from workbench.labelled.maps import BUDGET
 from workbench.labelled.verdict import scored, verdict
 from workbench.schema import BAG, INDIVIDUAL, aggregation
 
 GIVEN = "weights were given"           # the verdict on a mixture whose weights the user chose
-_SAMPLES, _BUDGET = 400, 20_000_000     # joint draws of areas, and of individuals at once
+_SAMPLES = 400          # joint draws of areas
 _PRIOR = 5.0            # groups that the weights of all that is plausible are worth
 # Of 8 simulated countries of each number of areas: 78 to 86 % in up to 7, 93 % in 8, 95 % in 9.
 _VERY_FEW = 7
@@ -109,7 +110,7 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
         if callback is not None:
             callback(done, float("nan"), done / total)
 
-    options = {"samples": max(100, min(_SAMPLES, _BUDGET // ds.sizes[INDIVIDUAL])), "seed": seed,
+    options = {"samples": max(100, min(_SAMPLES, BUDGET // ds.sizes[INDIVIDUAL])), "seed": seed,
                "workers": workers, "progress": True if progress else show}
     with without_warnings():        # of fits to few areas
         if "trials" in ds:

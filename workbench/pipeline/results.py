@@ -7,7 +7,8 @@ from pathlib import Path
 import xarray as xr
 
 from workbench import geo
-from workbench.outputs import OutputError, deliver, reason_of, write_bytes
+from workbench.geo.tables import metadata_of
+from workbench.outputs import OutputError, deliver, reason_of, unfinished, write_bytes
 from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.own_files import POLYGONS
 from workbench.pipeline.scoring import is_scored, scores
@@ -111,14 +112,39 @@ def save(maps: xr.Dataset, out: Path, areas=None, progress: bool = False) -> lis
     deliver(lambda path: geo.write(maps, path, areas=areas, tables=inside), out, spare=".nc")
     written = [out]
     if suffix in _TABLES and _has_areas(maps, suffix):
-        own = out.with_name(f"{out.stem}.areas{out.suffix}")
+        own = _areas_of(out)
         deliver(lambda path: geo.write(maps, path, layer="bag"), own)
         written.append(own)
     if table is None or inside:
         return written
-    beside = out.with_name(f"{out.stem}.scores.csv")
-    deliver(lambda path: write_bytes(path, table.to_csv(index=False)), beside)
-    return [*written, beside]
+    deliver(lambda path: write_bytes(path, table.to_csv(index=False)), _scores_of(out))
+    return [*written, _scores_of(out)]
+
+
+def beside(out: Path) -> list[Path]:
+    """Files that `save` may write with a result, whole or `unfinished`.
+
+    Parameters
+    ----------
+    out : Path
+        Of the result.
+
+    Returns
+    -------
+    list of Path
+        Areas, scores, and what columns of tables mean.
+    """
+    tables = [file for one in (out, unfinished(out)) for file in (
+        one, _areas_of(one), _scores_of(one))]
+    return [*tables[1:], *map(metadata_of, tables)]
+
+
+def _areas_of(out: Path) -> Path:
+    return out.with_name(f"{out.stem}.areas{out.suffix}")
+
+
+def _scores_of(out: Path) -> Path:
+    return out.with_name(f"{out.stem}.scores.csv")
 
 
 def _has_areas(maps: xr.Dataset, suffix: str) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError, choose, reject, require
+from workbench.schema.aligned import per_unit
 from workbench.schema.frames import instead
 from workbench.schema.numeric import require_finite, require_numbers
 
@@ -83,6 +84,10 @@ def check(ds: xr.Dataset, valued: bool = True) -> xr.Dataset:
     for name in ("noise_variance", "individual_noise_variance", "sample_variance", "concentration"):
         if name in ds:
             require_numbers(ds, name)
+        if name in ds and name.endswith("noise_variance"):
+            lowest = np.nanmin(ds[name].values, initial=0.0)
+            require(lowest >= 0, f"{name} must be zero or more, got {lowest:g}; a variance is the "
+                    "square of a standard error")
     require(("x" in ds) == ("y" in ds), "give both x and y, or neither")
     _positive_weights(ds)
     if "concentration" in ds:
@@ -278,10 +283,8 @@ def grouped(ds: xr.Dataset, by) -> tuple[np.ndarray, np.ndarray]:
         known = [str(name) for name in ds.variables if ds[name].dims in ((INDIVIDUAL,), (BAG,))]
         found = ds[choose("by", by, known)]
         by = found.values[ds["membership"].values] if found.dims == (BAG,) else found
-    labels, count = np.asarray(by), ds.sizes[INDIVIDUAL]
-    if labels.shape != (count,):
-        raise reject(f"one label in by for each individual ({count},)", f"shape {labels.shape}",
-                     "give a label to each individual, in the order of the dataset")
+    count = ds.sizes[INDIVIDUAL]
+    labels = per_unit(by, ds[INDIVIDUAL].to_index(), INDIVIDUAL, "labels in by")
     missing = int(xr.DataArray(labels).isnull().sum())
     require(missing == 0, f"by has no label for {missing} of {count} individuals; give those left "
             "over a label of their own")

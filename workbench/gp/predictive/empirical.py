@@ -38,11 +38,11 @@ class Point(Parametric):
 
     def quantile(self, levels: float | list[float]) -> Tensor:
         """The value at every level."""
-        return self.location.expand(len(as_levels(levels)), -1)
+        return self.location.repeat(len(as_levels(levels)), 1)
 
     def sample(self, count: int, seed: int = 0) -> Tensor:
         """The value, ``count`` times."""
-        return self.location.expand(count, -1)
+        return self.location.repeat(count, 1)
 
     def scaled(self, factor: float | Tensor) -> Self:
         """The value times the factor."""

@@ -57,7 +57,8 @@ class LabelledModel:
 
         None stands for a mapping that is empty, as a default cannot be mutable.
         """
-        chosen = {name: value for name, value in given.items() if value is not None}
+        chosen = {name: dict(value) if isinstance(value, Mapping) else value    # not the user's own
+                  for name, value in given.items() if value is not None}
         del chosen["self"]
         self._inner = self.torch_model(**chosen)
 

@@ -13,7 +13,8 @@ from workbench.labelled.classes.base import LabelledModel
 class VBAgg(LabelledModel):
     """Gaussian process on individuals, observed through weighted bags, by variational inference.
 
-    f ~ GP(mean, k);  η_b = Σ_i w_i ψ(f(x_i));  y_b ~ Poisson, negative binomial or Normal.
+    f ~ GP(mean, k);  η_b = Σ_i w_i ψ(f(x_i));  y_b ~ Poisson, negative binomial, exponential,
+    binomial or Normal.
 
     Parameters
     ----------

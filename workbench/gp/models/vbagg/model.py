@@ -36,7 +36,8 @@ MOST_IMAGINED = 1_000   # inducing inputs of a field that is drawn from the prio
 class VBAgg(Model):
     """Gaussian process on individuals, observed through weighted bags, by variational inference.
 
-    f ~ GP(mean, k);  η_b = Σ_i w_i ψ(f(x_i));  y_b ~ Poisson, negative binomial or Normal.
+    f ~ GP(mean, k);  η_b = Σ_i w_i ψ(f(x_i));  y_b ~ Poisson, negative binomial, exponential,
+    binomial or Normal.
 
     Law et al. 2018, sections 2 and 3.
     """

@@ -36,7 +36,7 @@ class Draws:
         scores = norm.ppf((np.arange(samples) + 0.5) / samples)
         self._scores = scores / scores.std()
         sobol = qmc.Sobol(_SOBOL, scramble=True, rng=np.random.default_rng(seed)).random(samples)
-        self.orders = list(np.floor(sobol * samples).astype(int).T)
+        self.orders = dict(enumerate(np.floor(sobol * samples).astype(int).T))
 
     @property
     def count(self) -> int:
@@ -49,12 +49,20 @@ class Draws:
         out.__dict__.update(self.__dict__, rows=rows)
         return out
 
+    def learnt(self) -> np.ndarray:
+        """The orders so far (variables, S), which another version of SciPy may make otherwise."""
+        return np.stack([self._order(column) for column in range(max(self.orders) + 1)])
+
     def __call__(self, variable: int, size: int, like: Tensor) -> Tensor:
         """Draws of the sampled GP at position ``variable`` for ``size`` individuals (S, size)."""
         last = variable + self.stride * (size - 1)
-        for column in range(len(self.orders), last + 1):
-            generator = np.random.default_rng([self.seed, column])
-            self.orders.append(generator.permutation(self.samples))
-        orders = self.orders[variable:last + 1:self.stride]
-        values = np.stack([self._scores[order] for order in orders], 1)
+        values = np.stack([self._scores[self._order(column)]
+                           for column in range(variable, last + 1, self.stride)], 1)
         return torch.as_tensor(values).to(like)[self.rows]
+
+    def _order(self, column: int) -> np.ndarray:
+        """The order of a variable, whichever thread asks for it first."""
+        if column not in self.orders:
+            generator = np.random.default_rng([self.seed, column])
+            self.orders[column] = generator.permutation(self.samples)
+        return self.orders[column]

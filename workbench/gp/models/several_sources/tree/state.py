@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -66,11 +65,11 @@ class TreeState(SourcesState, ABC):
 
     def learnt(self) -> dict[str, Tensor]:
         """Orders of the draws, so that they do not depend on another package's version."""
-        return {"orders": torch.as_tensor(np.stack(self.draws.orders))}
+        return {"orders": torch.as_tensor(self.draws.learnt())}
 
     def recall(self, learnt: Mapping[str, Tensor]) -> None:
         """Draw what parents are, from the leaves up, at the inducing inputs that were kept."""
-        self.draws.orders = list(learnt["orders"].numpy())
+        self.draws.orders = dict(enumerate(learnt["orders"].numpy()))
         for node in self.nodes:
             kept = node.field.inducing
             node.prepare(self.draws, self.options.inducing, self.options.seed)
