@@ -4,9 +4,12 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import geopandas
 import numpy as np
 import pytest
 import rasterio
+import rasterio.features
+import rioxarray
 
 from tests.kit import write_kit
 from tests.ui.disaggregate.sessions import Session
@@ -14,7 +17,7 @@ from tests.ui.kit import ran
 from workbench.checks import InputError
 from workbench.ui.base import handover, leftovers
 from workbench.ui.base.session import pack, unpack
-from workbench.ui.disaggregate import keeping, own
+from workbench.ui.disaggregate import keeping, kinds, own
 from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITHOUT_EFFECT
 from workbench.ui.disaggregate.scenes import _SCENES
 from workbench.ui.disaggregate.state import State
@@ -126,9 +129,58 @@ def test_a_session_without_a_fit_has_its_data_all_the_same(begin, contents):
     assert "weight" not in store.state.spec().dataset_options
 
 
-def changed(packed, **facts):
+def warped(contents, folder):
+    """The files with heights in degrees, as downloads are, and an area where nobody lives."""
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    areas = geopandas.read_file(folder / "areas.gpkg")
+    with rioxarray.open_rasterio(folder / "height.tif") as height:
+        height.rio.reproject("EPSG:4326").rio.to_raster(folder / "height.tif.new", driver="GTiff")
+    (folder / "height.tif.new").replace(folder / "height.tif")
+    with rasterio.open(folder / "people.tif", "r+") as people:
+        values = people.read(1)
+        inside = rasterio.features.geometry_mask(
+            areas.geometry[:1], values.shape, people.transform, all_touched=True, invert=True)
+        people.write(np.where(inside, 0.0, values), 1)
+    return {name: (folder / name).read_bytes() for name in contents}
+
+
+@pytest.mark.parametrize("kind", ["count", "mean"])
+def test_what_was_chosen_and_corrected_is_in_the_session(begin, contents, tmp_path, kind):
+    """Values that are means, a resampled raster, an area left out, a CRS that was typed."""
+    mine = begin()
+    mine.maps()
+    files = mine.store.keep_own(warped(contents, tmp_path))
+    chosen = kinds.options_of(kind, unit="USD" if kind == "mean" else "")
+    dataset, options = own.options_of(files, "cases", "people.tif", "code", read=chosen)
+    refused = own.check(dataset, options)
+    assert {one.code for one in refused.of("error")} == {"grid-differs", "area-empty"}, refused
+    options |= {"align": "bilinear", "empty": "drop"}
+    found = own.check(dataset, options)
+    assert found.ok
+    with mine.state.together():
+        mine.store.use_own(own.choice_of(found.data, own.title_of(files), dataset, options), files)
+        mine.state.param.update(**SIMPLE)
+    mine.maps()
+    assert mine.state.choice.kind == kind
+    packed, before = mine.store.save(), mine.store.answer
+    mine.store.leave()
+    theirs = begin()
+    theirs.state.read("dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear")
+    store = opening(theirs, packed)
+    assert store.error == "" and theirs.state.choice.kind == kind
+    read = store.answer.spec.dataset_options.plain()
+    assert {name: read[name] for name in ("align", "empty", *chosen)} == {
+        "align": "bilinear", "empty": "drop", **chosen}
+    np.testing.assert_allclose(store.answer.mean, before.mean, rtol=1e-10)
+
+
+def changed(packed, options=None, **facts):
     kept = unpack(packed, "disaggregate", ALLOWED)
-    return replace(kept, facts=kept.facts | {"own": kept.facts["own"] | facts})
+    told = kept.facts["own"] | facts
+    if options is not None:
+        told["options"] = told["options"] | options
+    return replace(kept, facts=kept.facts | {"own": told})
 
 
 NAMES = ["areas.gpkg", "height.tif", "people.tif"]
@@ -151,8 +203,19 @@ def test_names_that_are_no_names_are_refused_at_once(saved, facts, said):
 
 @pytest.mark.parametrize(("facts", "said"), [
     ({"names": [*NAMES[:2], "people.vrt"]}, "people.vrt is of a kind that is not read here"),
-    ({"value": "no such"}, "value is 'no such'"), ({"weight": "../x.tif"}, "weight is '../x.tif'"),
-    ({"name": "cases"}, "name is 'cases'"), ({"value": ["cases"]}, "which its files do not have")])
+    ({"options": {"value": "no such"}}, "value is 'no such'"),
+    ({"options": {"weight": "../x.tif"}}, "weight is '../x.tif'"),
+    ({"options": {"weight": "/etc/passwd"}}, "weight is '/etc/passwd'"),
+    ({"options": {"polygons": "/etc/passwd"}}, "polygons is '/etc/passwd'"),
+    ({"options": {"totals": "people.tif"}}, "totals is 'people.tif'"),
+    ({"options": {"covariates": ["height.tif", "../x.tif"]}}, "covariates is .*x.tif"),
+    ({"options": {"covariates": "height.tif"}}, "covariates is 'height.tif'"),
+    ({"options": {"id": "cases"}}, "id is 'cases'"),
+    ({"options": {"value": ["cases", "no such"]}}, "which its files do not have"),
+    ({"options": {"value": {"cases": 1}}}, "which its files do not have"),
+    ({"options": {"align": {"path": "x"}}}, "which its files do not have"),
+    ({"options": {"directory": "/etc"}}, "option of the session's own data 'directory' is unknown"),
+])
 def test_what_files_do_not_have_is_refused_and_nothing_stays(saved, facts, said, tmp_path,
                                                             monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -185,10 +248,10 @@ def test_files_in_a_session_are_looked_at_as_dropped_ones(saved, content, said, 
 def test_refusals_are_told_and_the_maps_stay(begin, saved, contents, monkeypatch):
     session = begin()
     before = session.maps().answer
-    wrong = changed(saved, value="no such")
+    wrong = changed(saved, {"value": "no such"})
     assert opening(session, pack("disaggregate", wrong)).error.startswith("the session says")
     assert session.store.answer is before and session.store.work == ""
-    other = changed(saved, value="Value")               # another column: the fit is not of it
+    other = changed(saved, {"value": "Value"})               # another column: the fit is not of it
     assert "of other data" in opening(session, pack("disaggregate", other)).error
     monkeypatch.setattr(own, "MOST_KEPT", 0)
     with pytest.raises(InputError, match="open the page again"):

@@ -20,6 +20,8 @@ from workbench.ui.disaggregate import engine, own
 from workbench.ui.disaggregate.catalogue import Choice
 from workbench.ui.disaggregate.engine import Answer
 from workbench.ui.disaggregate.fitted import Fitted
+from workbench.ui.disaggregate.portable import by_name
+from workbench.ui.disaggregate.remedies import corrections
 from workbench.ui.disaggregate.state import State
 
 FIT, OWN = "fit.wbfit", "own"
@@ -143,35 +145,50 @@ def with_dataset(query: str, name: str) -> str:
 
 
 def _own_facts(choice: Choice, files: own.Files) -> tuple[dict, dict[str, bytes]]:
-    contents, loader = files.contents(), choice.loader
+    contents = files.contents()
     require(len(contents) <= len(FILES), f"own data of a session are at most {len(FILES)} files, "
             f"got {len(contents)}; take Settings (JSON), and run them beside your files")
-    told = {"names": list(contents), "value": loader.get("value", ""),
-            "weight": Path(loader.get("weight", "")).name, "name": loader.get("id", "")}
-    if "population" in loader:
-        told["population"] = loader["population"]
-    if "join" in loader:
-        told["key"] = [loader["join"], loader["id"]]
+    told = {"names": list(contents), "options": by_name(choice.loader)}
     return {OWN: told}, dict(zip(FILES, contents.values(), strict=False))
 
 
 def _own_choice(files: own.Files, facts: Mapping) -> Choice:
     """Data of one's own as the app offers them, checked as those that were dropped."""
-    keys = [list(key[:2]) for key in files.table.keys] if files.table else [None]
-    named = ("", *files.names, *(key[1] for key in keys if key))
-    for what, offered in (("value", files.numbers), ("weight", ("", *files.rasters)),
-                          ("name", named), ("population", (None, *files.numbers)), ("key", keys)):
-        given = facts.get(what)
-        require(files.polygons is None or given in offered, f"the session says that {what} is "
-                f"{str(given)[:40]!r}, which its files do not have; {_WHAT_TO_DO}")
-    given = own.options_of(
-        files, facts["value"], facts["weight"], facts["name"],
-        population=facts.get("population", ""), key=facts.get("key")) if (
-        files.polygons) else own.options_of(files, "")
+    given = facts.get("options")
+    require(isinstance(given, dict), "the session does not say how its own data are read; "
+            f"{_WHAT_TO_DO}")
+    given = own.options_of(files, "") if files.polygons is None else (
+        "polygons", _read_with(files, given))
     found = own.check(*given)
     errors = "; ".join(str(one.what) for one in found.of("error"))
     require(found.ok, f"the data in the session cannot be used: {errors}")
     return own.choice_of(found.data, own.title_of(files), *given)
+
+
+def _read_with(files: own.Files, given: Mapping) -> dict:
+    """Options that files are read with, whose files and columns are those of the session alone."""
+    keys = files.table.keys if files.table else ()
+    totals = {files.table.path.name: files.table.path} if files.table else {}
+    places = {"polygons": {files.polygons.name: files.polygons}, "totals": totals,
+              "covariates": files.rasters, "weight": files.rasters}
+    columns = {"value": files.numbers, "population": files.numbers, "join": [k[0] for k in keys],
+               "standard_error": files.numbers, "trials": files.numbers,
+               "id": (*files.names, *(key[1] for key in keys))}
+    options = {}
+    for name, value in given.items():
+        choose("option of the session's own data", name, (*places, *columns, *corrections()))
+        offered = places.get(name, columns.get(name))
+        each = value if isinstance(value, list) else [value]
+        known = all(isinstance(one, str | int | float) for one in each) and (
+            offered is None or all(one in offered for one in each))
+        require(known and (name != "covariates" or isinstance(value, list)),
+                f"the session says that {name} is {str(value)[:40]!r}, which its files do not "
+                f"have; {_WHAT_TO_DO}")
+        found = [str(places[name][one]) for one in each] if name in places else each
+        options[name] = found if isinstance(value, list) else found[0]
+    require({"polygons", "value"} <= set(options), "the session lacks the areas of its own data, "
+            f"or the column of their values; {_WHAT_TO_DO}")
+    return options
 
 
 def answer_of(session: Session, spec: Spec, fitted: Fitted) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,10 +36,20 @@ def portable(spec: Spec) -> Spec:
     ----------
     spec : Spec
     """
-    def name(value: object) -> object:
-        if isinstance(value, str) and f"/{leftovers.OWN}" in value:
-            return Path(value).name
-        return [name(one) for one in value] if isinstance(value, list | tuple) else value
+    return replace(spec, dataset=by_name(spec.dataset),
+                   dataset_options=by_name(dict(spec.dataset_options)))
 
-    options = {key: name(value) for key, value in spec.dataset_options.items()}
-    return replace(spec, dataset=name(spec.dataset), dataset_options=options)
+
+def by_name(value: object) -> object:
+    """A value of an option, or several, with own files by their names alone.
+
+    Parameters
+    ----------
+    value : object
+        Text, a number, a list of these, or a mapping of options.
+    """
+    if isinstance(value, Mapping):
+        return {key: by_name(one) for key, one in value.items()}
+    if isinstance(value, str) and f"/{leftovers.OWN}" in value:
+        return Path(value).name
+    return [by_name(one) for one in value] if isinstance(value, list | tuple) else value

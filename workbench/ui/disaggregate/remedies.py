@@ -105,6 +105,15 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
     return made[:_MOST]
 
 
+def corrections() -> tuple[str, ...]:
+    """Options that remedies, a typed CRS and the kind of values give: none names a file."""
+    from workbench.geo import CleaningOptions
+
+    kinds = {name for kind in KINDS.values() for name, _ in kind.options}
+    return (*(one.name for one in fields(CleaningOptions)), *_MORE, *sorted(kinds), "polygon_crs",
+            "raster_crs", "value_units", "encoding")
+
+
 def _of_another_kind(found: Finding, options: Mapping) -> list[Remedy]:
     """Take the values for what a finding says they are: means, or of what is no count either."""
     named = [MEAN] * ("aggregation='mean'" in found.fix)
