@@ -138,6 +138,22 @@ def panels() -> pd.DataFrame:
            for name in ("apart", "split")}}, "counts of several years")
 
 
+@stored("shares", "shares.csv", command="python benchmarks/shares.py")
+def shares() -> pd.DataFrame:
+    """VBAgg of place on positives out of trials with and without a nugget, means over regions."""
+    raw = pd.read_csv(RESULTS / "shares.csv")
+    raw["log"] = np.log(raw["CRPS"])
+    wide = raw.pivot_table(index="case", columns="model", values=["log", "cover 95%"], sort=False)
+    said = {"learnt": "nugget learnt", "none": "without", "split": "the area's share"}
+    table = pd.DataFrame({f"cover {name}": wide["cover 95%", name] for name in said})
+    for other in ("none", "split"):
+        table[f"beside {other}"] = 100 * np.expm1(wide["log", "learnt"] - wide["log", other])
+    return pick(_named(table), None, {
+        **{f"95 % cover, {title}": (f"cover {name}", percent) for name, title in said.items()},
+        **{f"CRPS beside {said[name]}, %": (f"beside {name}", _change)
+           for name in ("none", "split")}}, "positives out of trials")
+
+
 @stored("rehearsed", "rehearsed.csv", command="python benchmarks/rehearsed.py")
 def rehearsed() -> pd.DataFrame:
     """Madagascar's truths under two priors: coverage, skill by cells, and what is learnt."""

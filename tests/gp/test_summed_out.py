@@ -13,6 +13,7 @@ from workbench.gp.models.vbagg.model import Constant, VBAgg
 
 GIVEN = {"mean": -1.0, "matern32.variance": 1.2, "matern32.lengthscale": 3.0,
          "persistent.variance": 0.4}
+NUGGET = {"nugget.std": 0.9}
 
 
 def survey(areas: int = 60, each: int = 1, seed: int = 0, covariate: float = 0.0) -> Source:
@@ -102,6 +103,73 @@ def test_shares_of_known_areas_are_those_of_a_grid_of_effects_given_draws_of_f(l
         drawn = fit.draw_rates(source.bags, known_areas(source), 4000, 1).numpy()
         np.testing.assert_array_less(abs(drawn.mean(0) - mean) / std, 0.12)
         np.testing.assert_allclose(drawn.std(0), std, rtol=0.08)
+
+
+def with_nuggets(fit, source: Source, link: str) -> tuple[np.ndarray, ...]:
+    """Areas' shares given draws of f, and given these alone: means and sds of both.
+
+    Effects by a grid, and for each draw of f sixty of the nuggets, all weighted by the likelihood.
+    """
+    psi = special.expit if link == "logit" else special.ndtr
+    bags, rng, std = source.bags, np.random.default_rng(5), np.sqrt(GIVEN["persistent.variance"])
+    effect = np.linspace(-4, 4, 33) * std
+    drawn, prior = fit.draw_latent(bags, 250, 1).numpy(), stats.norm.logpdf(effect, 0, std)
+    out = []
+    for area in range(bags.count):
+        inside = (bags.membership == area).numpy()
+        weight = (bags.weight[inside] / bags.weight[inside].sum()).numpy()
+        f = drawn[:, None, inside] + NUGGET["nugget.std"] * rng.standard_normal(
+            (250, 60, inside.sum()))
+        share = (psi(f[..., None, :] + effect[:, None]) @ weight).reshape(250, -1)
+        free = np.tile(special.softmax(prior) / 60, 60)
+        log = stats.binom.logpmf(source.targets.value[area], bags.trials[area], share)
+        known, row = special.softmax(log + np.log(free), axis=1), []
+        for weights in (known / 250, np.broadcast_to(free / 250, share.shape)):
+            mean = (weights * share).sum()
+            row += [mean, np.sqrt((weights * np.square(share - mean)).sum())]
+        out.append(row)
+    return tuple(np.array(out).T)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+def test_nuggets_are_in_shares_of_areas_and_partly_in_what_these_keep(monkeypatch, link):
+    """Against a q of f and effects, and against draws of all of them."""
+    source = survey(each=5)
+    model = VBAgg(link=link, inducing=60)
+    fit = model.condition(source, GIVEN | NUGGET)
+    other = of_both(monkeypatch, lambda: model.condition(source, GIVEN | NUGGET))
+    assert fit.state.options.nugget == "learn"
+    for bags, known in ((source.bags, known_areas(source)), (source.bags, None)):
+        found, wanted = (one.over(bags, known, area_effect=True) for one in (fit, other))
+        std = wanted.variance.sqrt()
+        np.testing.assert_array_less(abs(found.mean - wanted.mean) / std, 0.07)
+    mean, std, free, free_std = with_nuggets(fit, source, link)
+    found = fit.over(source.bags, known_areas(source), area_effect=True)
+    error = abs(found.mean.numpy() - mean) / std
+    assert np.quantile(error, 0.95) < 0.1 and error.max() < 0.3     # of a share far from the map
+    np.testing.assert_allclose(found.variance.sqrt(), std, rtol=0.15)
+    nowhere = replace(source.bags, recurring=-1 - torch.arange(len(source.bags.x)))
+    unknown = fit.over(replace(nowhere, recurring=-1 - source.bags.membership))
+    np.testing.assert_array_less(abs(unknown.mean.numpy() - free) / free_std, 0.15)
+    np.testing.assert_allclose(unknown.variance.sqrt(), free_std, rtol=0.1)
+    # Individuals have all of it: their log-odds vary by as much about the map.
+    own = fit.at(replace(nowhere, recurring=-1 - source.bags.membership)).variance.sqrt()
+    assert bool((own > 1.2 * VBAgg(link=link, inducing=60).condition(source, GIVEN).at(
+        replace(nowhere, recurring=-1 - source.bags.membership)).variance.sqrt()).all())
+
+
+def test_shares_of_many_who_were_tested_are_met_beside_a_nugget():
+    """Each area's effect with the mean of its nuggets has the variance of its own size."""
+    source = survey(40, each=6, seed=3)
+    few = source.bags.weight.clone()
+    few[source.bags.membership < 20] *= torch.tensor([1.0, 40.0, 1.0, 1.0, 1.0, 1.0]).repeat(20)
+    trials = torch.full((40,), 1e5, dtype=torch.float64)
+    share = source.targets.value / source.bags.trials
+    bags = replace(source.bags, weight=few, trials=trials)
+    source = replace(source, bags=bags, targets=Targets((share * trials).round()))
+    fit = VBAgg(inducing=60).condition(source, GIVEN | NUGGET)
+    found = fit.over(bags, known_areas(source), area_effect=True)
+    np.testing.assert_allclose(found.mean, source.targets.value / trials, atol=2e-3)
 
 
 @pytest.mark.parametrize("link", ["logit", "probit"])

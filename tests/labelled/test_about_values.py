@@ -78,4 +78,6 @@ def test_sums_of_amounts_are_not_called_means_and_how_to_keep_them_is_said(ds, q
     np.testing.assert_allclose(np.bincount(ds["membership"], ds["weight"] * kept["mean"]),
                                made["value"])
     means = quick.fit(valued(ds, 280 + mean_of_areas(ds), units="K", **MEAN)).summary()
-    assert "predicted from means of merged areas" in means and "rescale" not in means
+    assert "predicted from means of merged areas" in means and "add up" not in means
+    assert "means: the map of an area has the mean that is expected there, not the one" in means
+    assert "of these it misses " in means and "--rescale-to-totals, keep every mean" in means

@@ -785,6 +785,33 @@ def test_intervals_of_several_years():
             f"with {sharper:.0f} % less CRPS (`benchmarks/panels.py`)") in changes
 
 
+def test_shares_with_and_without_a_nugget():
+    raw = pd.read_csv(RESULTS / "shares.csv")
+    raw["log"] = np.log(raw["CRPS"])
+    wide = raw.pivot_table(index="case", columns="model", values=["log", "cover 95%"], sort=False)
+    cover, less = 100 * wide["cover 95%"], wide["log", "learnt"] - wide["log", "none"]
+    said = " ".join((ROOT / "docs" / "howto" / "surveys.md").read_text(encoding="utf-8").split())
+    sharper = -100 * np.expm1(less.mean())
+    assert len(wide) == 14
+    assert (f"cover {cover['learnt'].mean():.0f} % in the mean of the fourteen rows, "
+            f"{cover['none'].mean():.0f} % without a nugget, and CRPS is {sharper:.0f} % lower in "
+            "the mean") in said
+    each = raw.pivot_table(index=["case", "way"], columns="model", values=["log", "RMSE"])
+    worse = 100 * np.expm1(each["log", "learnt"] - each["log", "none"])
+    assert len(worse) == 26 and (worse > 0).sum() == 4
+    assert f"higher in four, by {worse.max():.1f} % at most" in said
+    narrow = cover["learnt"][[
+        any(name in case for name in ("births", "one person", "foreigners", "old people"))
+        for case in cover.index]]
+    assert (narrow < 91).all() and (cover["learnt"].drop(narrow.index) > 93).all()
+    assert f"({narrow.min():.0f} to {narrow.max():.0f} %)" in said
+    error = each["RMSE", "learnt"] / each["RMSE", "none"]
+    assert error.max() < 1.01 and error.median() > 0.99
+    changes = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
+    assert (f"cover {cover['learnt'].mean():.0f} % instead of {cover['none'].mean():.0f} %, with "
+            f"{sharper:.0f} % less CRPS (`benchmarks/shares.py`)") in changes
+
+
 def test_madagascar_is_rehearsed_as_said():
     raw = pd.read_csv(RESULTS / "rehearsed.csv").set_index(["priors", "part", "name"])
     said = " ".join((ROOT / "docs" / "howto" / "rehearse.md").read_text(encoding="utf-8").split())

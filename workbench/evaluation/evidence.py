@@ -14,9 +14,9 @@ import xarray as xr
 
 #: Names of the simple maps of totals of counts, see `workbench.evaluation.baselines.simple_maps`.
 SPLIT, GLM = "population split", "GLM on totals"
-#: Those of means, and of totals of other values, for which these have no meaning: one mean, and one
-#: rate per unit of weight, everywhere.
-FLAT_MAP, FLAT_RATE = "flat map", "flat rate"
+#: Those of means, and of totals of other values, for which these have no meaning: each place has
+#: its area's mean, or its rate per unit of weight; where areas are merged, that of their group.
+FLAT_MAP, FLAT_RATE = "areas' own means", "areas' own rates"
 #: Standard errors by which a map must be ahead of a simple one to be called surely better.
 SURE = 3.0
 #: Coverage of 95 % intervals that are too narrow to rely on, too narrow, and wider than need be.

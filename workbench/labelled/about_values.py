@@ -9,7 +9,7 @@ import torch
 import xarray as xr
 
 from workbench.gp.optimisation.priors import goes_by
-from workbench.schema import aggregation, kind
+from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 
 # Why values that are no counts have the link that they have.
 _LINKS = {
@@ -31,7 +31,8 @@ _INDIVIDUALS = (
 _OF_COUNTS = (
     "individuals: totals tell little of how much they differ inside areas beyond what the rate "
     "depends on, and the width of their intervals rests on it; the std of what each has of its own "
-    "is {:.2g} on the log scale, {}")
+    "is {:.2g} on the {} scale, {}")
+_SCALES = {"exp": "log", "logit": "log-odds", "probit": "probit"}
 _NO_MORE = "under a prior that expects no more than {:.2g} (95 %)"
 _BY_AREAS = ", and of areas that they differ by about {:.2g} times as much of their own"
 _AS_AREAS = ("and is expected to be about {:.2g} times the std of areas' own effects (those that "
@@ -39,6 +40,11 @@ _AS_AREAS = ("and is expected to be about {:.2g} times the std of areas' own eff
 _SUMS = ("totals: the map of an area adds up to what is expected there, not to the total observed, "
          "which is taken to have an error. fit.to_dataset and fit.sample with "
          "preserve_totals=True, and --rescale-to-totals, keep every total")
+_MEANS = ("means: the map of an area has the mean that is expected there, not the one observed, "
+          "which is taken to have an error{}. fit.to_dataset and fit.sample with "
+          "preserve_totals=True, and --rescale-to-totals, keep every mean")
+_MISSED = " (of these it misses {:.3g} in root mean square, where they differ by a std of {:.3g})"
+_LOOKED_AT = 20_000     # individuals, up to which the map is made to say that
 _PERCENT = re.compile(r"%|(?<![a-z])(per ?cent(age)?s?|pct)(?![a-z])", re.IGNORECASE)
 _NEAR = 0.1         # of the largest share: where all means are less, the map is far from it, too
 
@@ -65,12 +71,11 @@ def about_values(fit) -> list[str]:
             told += _BELOW
         top = largest_share(fit.data)
         lines += ["", told + (_ABOVE.format(top) if top else "")]
-        if fit.sums:
-            lines += ["", _SUMS]
+        lines += ["", _SUMS if fit.sums else _MEANS.format(_missed(fit))]
     if taken is not None and np.isclose(taken, _nugget(fit)):
         lines += ["", _INDIVIDUALS.format("totals" if fit.sums else "means", taken)]
-    elif "nugget.std" in state.hyperparameters and state.link.name == "exp" and (
-            state.given.kind, state.given.aggregation) == ("count", "sum"):
+    elif "nugget.std" in state.hyperparameters and state.link.name in _SCALES and (
+            state.given.kind == "count"):
         items = {name: one.inner.state.hyperparameters["nugget.std"]
                  for name, one in fit.candidates.items()}
         learnt = sum(fit.inner.weight_of[name] * float(item.natural.detach())
@@ -83,8 +88,18 @@ def about_values(fit) -> list[str]:
             by = known["area.std"].prior if "area.std" in known else None
             more = _NO_MORE.format(float(prior.quantile(torch.tensor(0.95)))) + (
                 _BY_AREAS.format(by.factor) if goes_by(by) else "")
-        lines += ["", _OF_COUNTS.format(learnt, more)]
+        lines += ["", _OF_COUNTS.format(learnt, _SCALES[state.link.name], more)]
     return lines
+
+
+def _missed(fit) -> str:
+    """How far the map's means of areas are from those observed, where that is found at once."""
+    ds = fit.data
+    if ds.sizes[INDIVIDUAL] > _LOOKED_AT or ds.sizes[BAG] < 2:
+        return ""
+    value = ds["value"].values.astype(float)
+    off = fit.over(ds).mean.values - value
+    return _MISSED.format(float(np.sqrt(np.mean(off**2))), float(value.std()))
 
 
 def largest_share(ds: xr.Dataset) -> int:

@@ -145,7 +145,8 @@ def _recovered(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, opt
     groups = groupings(ds, levels, effort.draws, seed)
     tested = dict(models) if values is None else {
         name: AsFitted(model, values[name]) for name, model in models.items()}
-    # What a map of values that are no counts has to beat is that all areas are alike.
+    # What a map of values that are no counts has to beat is the map of what areas were given as:
+    # the flat model, of which draws preserve the values of the groups.
     name = FLAT_RATE if aggregation(ds) == "sum" else FLAT_MAP
     alike = {name: tested["flat"]} if "flat" in tested else {}
     everyone = tested | (simple_maps(ds) or alike)

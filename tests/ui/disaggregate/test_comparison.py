@@ -49,7 +49,8 @@ def test_a_win_by_the_intervals_alone_and_no_score_are_said():
 
 def test_values_whose_split_has_no_score_are_beside_the_flat_map():
     found = Evidence("CRPS", 1.0, {FLAT_MAP: (2.0, 0.1)}, 0.95, "of held-out areas")
-    assert comparison.sentence(found).startswith("The estimate is better than the flat map. CRPS")
+    assert comparison.sentence(found).startswith(
+        "The estimate is better than the areas' own means. CRPS")
 
 
 @pytest.mark.slow

@@ -169,11 +169,14 @@ def test_what_suits_counts_is_not_kept_for_other_values_nor_the_other_way():
     assert state.inapplicable("overdispersion") == labels.OWN_SD
     state.add("own-2", Choice("tests", kind=TESTED, **made))
     assert (state.link, state.likelihood) == ("logit", "binomial")
-    assert state.inapplicable("nugget") == labels.NO_NUGGET
+    assert not state.inapplicable("nugget")
+    assert "nugget" not in state.spec().options             # the default, where areas have places
     assert not state.inapplicable("overdispersion") and not state.inapplicable("area_effect")
     assert "overdispersion" not in state.spec().options     # by default, of up to 2,000 areas
     state.overdispersion = "none"
     assert state.spec().options["overdispersion"] == "none" and state.inapplicable("area_effect")
+    assert state.inapplicable("nugget") == labels.NO_NUGGET
+    assert "nugget" not in state.spec().options
     state.dataset = "korea"
     assert (state.link, state.likelihood, state.choice.kind) == ("exp", "poisson", COUNT)
     state.model = "aggregated-gp"

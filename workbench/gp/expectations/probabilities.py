@@ -18,10 +18,11 @@ def moment(view: ProjectedData, mean: Tensor, covariance: Tensor) -> OddsMoments
     d̃ᵀ S d̃ with d̃ = w d is the variance of T in terms of a shift of f; divided by the square of
     E T(1 - T), the slope of T in its log-odds, it is the variance of logit T. E T(1 - T) =
     E T (1 - E T) - Var T, with Var T by the exact variance of each σ(v_i) and the correlations
-    of v. Exact for one individual.
+    of v. Exact for one individual. Of a nugget, which is independent between individuals, only
+    what it adds to E σ(v) counts: its variance in T is small beside that of f.
     """
     weight, residual = view.operator.coefficients(), view.residual
-    m, s = view.projection.marginals(mean, covariance)
+    m, s = _marginals(view, mean, covariance)
     value, slope, spread = logistic_moments(m, s)
     total = view.operator(value)
     # Where a variance is as small as rounding, the ratio of the two is the slope squared.
@@ -43,9 +44,10 @@ def probit(view: ProjectedData, mean: Tensor, covariance: Tensor) -> ProbitMomen
     has variance c = d̃ᵀ S d̃, d̃ = w d, in terms of a shift of f. Φ of N(μ, ω) with that mean has the
     slope φ(A) / √(1 + ω), A = Φ⁻¹(E T), so that ω φ(A)² / (1 + ω) = c gives ω = c / (φ(A)² - c).
     As φ(Φ⁻¹(p)) is concave, Σ w φ(a) <= φ(A), and ω is never negative. Exact for one individual.
+    Of a nugget only what it adds to S_ii counts, as of `moment`.
     """
     weight = view.operator.coefficients()
-    m, s = view.projection.marginals(mean, covariance)
+    m, s = _marginals(view, mean, covariance)
     root = (1 + s).sqrt()
     a = m / root
     total, rest = (view.operator(torch.special.log_ndtr(side).exp()) for side in (a, -a))
@@ -57,6 +59,12 @@ def probit(view: ProjectedData, mean: Tensor, covariance: Tensor) -> ProbitMomen
     variance = change / (1 - change)
     root = (1 + variance).sqrt()
     return ProbitMoments(total, middle * root, variance, _effect(view, weight * relative, 1 / root))
+
+
+def _marginals(view: ProjectedData, mean: Tensor, covariance: Tensor) -> tuple[Tensor, Tensor]:
+    """Means and variances (N,) of f with a nugget of individuals."""
+    m, s = view.projection.marginals(mean, covariance)
+    return m, s + view.own_nugget
 
 
 def _effect(view: ProjectedData, change: Tensor, steepness: Tensor) -> Tensor | None:
@@ -72,7 +80,7 @@ def _effect(view: ProjectedData, change: Tensor, steepness: Tensor) -> Tensor | 
 def logit_shares(view: ProjectedData, mean: Tensor, covariance: Tensor) -> Tensor:
     """∂ logit T / ∂f_i at q, as the variance of logit T has it (N,)."""
     weight = view.operator.coefficients()
-    m, s = view.projection.marginals(mean, covariance)
+    m, s = _marginals(view, mean, covariance)
     _, slope, _ = logistic_moments(m, s)
     found = moment(view, mean, covariance)
     steepness = found.mean * (1 - found.mean) - found.variance
@@ -82,7 +90,7 @@ def logit_shares(view: ProjectedData, mean: Tensor, covariance: Tensor) -> Tenso
 def probit_shares(view: ProjectedData, mean: Tensor, covariance: Tensor) -> Tensor:
     """∂ Φ⁻¹(T) / ∂f_i at q, as the variance of Φ⁻¹(T) has it (N,)."""
     weight = view.operator.coefficients()
-    m, s = view.projection.marginals(mean, covariance)
+    m, s = _marginals(view, mean, covariance)
     found, root = probit(view, mean, covariance), (1 + s).sqrt()
     whole = (1 + found.probit_variance).sqrt()
     middle = (found.probit_mean / whole)[view.operator.bags.membership]

@@ -30,7 +30,7 @@ class ProjectedData:
         Prior covariance inside bags that the features do not explain.
     nugget_variance : Tensor ()
         Variance of the individual white noise in f.
-    effect_std : Tensor () or None
+    effect_std : Tensor (), (B,) or None
         Standard deviation of the area's iid effect on the scale of f.
     concentration : Tensor (N,) or None
         As of `Geometry`.
@@ -95,13 +95,16 @@ class ProjectedData:
 
 
 def project_data(field: InducingField, seen: Geometry, nugget_variance: Tensor,
-         effect_std: Tensor | None) -> ProjectedData:
-    """Project a source at the field's present hyperparameters, once per outer step."""
+         effect_std: Tensor | None, summed: PersistentTerm | None = None) -> ProjectedData:
+    """Project a source at the field's present hyperparameters, once per outer step.
+
+    ``summed`` is a term of effects that areas keep, while it is integrated out of the field.
+    """
     projection = field.project(seen.x)
     if seen.shift is not None:
         projection = replace(projection, offset=projection.offset + seen.shift)
     residual = residual_of(field, projection, seen)
-    last = field.terms[-1]
+    last = field.terms[-1] if summed is None else summed
     kept = last.kept(last.numbers(seen.x)) if isinstance(last, PersistentTerm) else None
     return ProjectedData(projection, seen.operator, residual, nugget_variance, effect_std,
                 seen.concentration, kept)

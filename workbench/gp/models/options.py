@@ -27,6 +27,7 @@ OVERDISPERSIONS, LAYOUTS = ("auto", "none", "area"), ("additive", "joint")
 # Areas whose effects are kept without being asked: in several periods, and of surveys, which are
 # integrated out while hyperparameters are learnt; of more surveyed areas they are not kept.
 MOST_PERSISTENT, MOST_SURVEYED = 500, 2_000
+LEAST_INSIDE = 2.0      # individuals of an area, below which nothing is expected of their nugget
 # Inducing inputs of each smooth term without being asked: the least and the most, the share of the
 # number of bags, and the most features (individuals, or clusters, times inducing inputs).
 LEAST_INDUCING, MOST_INDUCING, SHARE_INDUCING, MOST_LEARNT_ON = 100, 400, 0.4, 2_000_000
@@ -128,7 +129,8 @@ class VariationalOptions(AggregatedOptions):
         f"{MOST_PERSISTENT} areas, unless overdispersion is none", choices=OVERDISPERSIONS)
     nugget: float | str = option(
         "auto", "std of individual white noise in f on the link scale: a number, or learn; auto is "
-        "learn for Poisson counts, else 0", bounds=(0.0, 10.0))
+        "learn for Poisson counts, and for positives out of trials where areas of several "
+        "individuals keep effects, else 0", bounds=(0.0, 10.0))
     inducing: int | str = option(
         "auto", f"inducing inputs of each stationary term; auto is {SHARE_INDUCING} of the number "
         f"of bags, from {LEAST_INDUCING} to {MOST_INDUCING}, and above the first of these while "
@@ -164,14 +166,15 @@ class VariationalOptions(AggregatedOptions):
                              "overdispersion='none', or likelihood='poisson' with 'area'")
 
     def resolved(self, likelihood: type[Likelihood], given: Mapping | None = None,
-                 recurring: int = 0, areas: int = 0, apart: bool = False
+                 recurring: int = 0, areas: int = 0, apart: bool = False, inside: float = 1.0
                  ) -> VariationalOptions:
         """These options with ``auto`` of overdispersion and nugget as the likelihood has them.
 
         Counts vary more between areas and individuals than Poisson variables do, as long as nobody
         has shown otherwise: they get an area effect and a nugget, both learnt. Positives out of
-        trials get an effect that is a term of the field, as that of several periods is, or, of very
-        many areas, one that is integrated out for good, as that of counts is. Where all
+        trials get an effect that is a term of the field, as that of several periods is, and a
+        nugget beside it where areas have individuals; or, of very many areas, an effect that is
+        integrated out for good, as that of counts is, and no nugget. Where all
         hyperparameters are given, an effect is there if its standard deviation is.
 
         Parameters
@@ -186,6 +189,8 @@ class VariationalOptions(AggregatedOptions):
             Number of known areas whose effect is a term of the field in one period, too.
         apart : bool
             Whether these effects can be integrated out one by one, so that many are no burden.
+        inside : float
+            Individuals of an area, in the median: one by what it leaves of their white noise.
         """
         named = None if given is None else {**self.hyperparameters, **given}
 
@@ -196,8 +201,6 @@ class VariationalOptions(AggregatedOptions):
         in_field = areas > 0 and recurring == 0
         if area == "auto" or area == "area" and in_field:
             area = "area" if wanted("area.std") else "none"
-        if nugget == "auto":
-            nugget = "learn" if wanted("nugget.std") else 0.0
         lasting = recurring > 0 and (self.persistence == "area" or (
             self.persistence == "auto" and self.overdispersion != "none"
             and recurring <= MOST_PERSISTENT))
@@ -212,6 +215,9 @@ class VariationalOptions(AggregatedOptions):
                 area = "area"
         keeps = lasting if named is None or in_field and self.overdispersion != "auto" else (
             VARIANCE in named)
+        if nugget == "auto":
+            beside = named is None and keeps and likelihood.proportions and inside >= LEAST_INSIDE
+            nugget = "learn" if beside or wanted("nugget.std") else 0.0
         return replace(self, overdispersion=area, nugget=nugget,
                        persistence="area" if keeps else "none")
 

@@ -53,7 +53,7 @@ class Auto(LabelledModel):
     the mixture there (stacking), shrunk, the more the fewer the areas, towards equal weights of all
     that are not certainly worse than the best; a weight below 2 % is set to zero. Two simple maps,
     fitted to the merged totals alone, stand beside it: the population split and a GLM on
-    the totals; beside means a flat map, beside totals that are no counts a flat rate. The fit
+    the totals; beside other values areas' own means or rates. The fit
     warns where one of them recovers the areas better. Positives out of trials,
     which cannot be drawn given those of their union, are predicted by candidates learnt anew
     without some of the areas, in turns, beside one share for all of them. Known variances of means

@@ -59,7 +59,8 @@ class Constant(LabelledModel):
         none.
     nugget : float or str, default "auto"
         Std of individual white noise in f on the link scale: a number, or learn; auto is learn for
-        Poisson counts, else 0; from 0 to 10.
+        Poisson counts, and for positives out of trials where areas of several individuals keep
+        effects, else 0; from 0 to 10.
     compress : int, default 40
         Most clusters per area while hyperparameters are learnt on more than 4,000 individuals; 0
         uses all; from 0 to 1,000,000.

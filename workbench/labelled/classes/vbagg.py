@@ -68,7 +68,8 @@ class VBAgg(LabelledModel):
         none.
     nugget : float or str, default "auto"
         Std of individual white noise in f on the link scale: a number, or learn; auto is learn for
-        Poisson counts, else 0; from 0 to 10.
+        Poisson counts, and for positives out of trials where areas of several individuals keep
+        effects, else 0; from 0 to 10.
     inducing : int or str, default "auto"
         Inducing inputs of each stationary term; auto is 0.4 of the number of bags, from 100 to 400,
         and above the first of these while individuals (clusters with compress) times inducing

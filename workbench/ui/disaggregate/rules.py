@@ -36,7 +36,7 @@ def inapplicable(state: State, name: str) -> str:
         return labels.FLAT_MAP
     if name == "lengthscale" and map_term(state.kernel) == "linear":
         return "regression alone has no lengthscale"
-    if name == "nugget" and state.likelihood == "binomial":
+    if name == "nugget" and state.likelihood == "binomial" and state.overdispersion != "area":
         return labels.NO_NUGGET
     if name == "overdispersion" and state.likelihood not in ("poisson", "binomial"):
         return labels.OWN_SD if state.likelihood == "normal" else labels.OVERDISPERSED
@@ -70,6 +70,8 @@ def of_noise(state: State) -> dict[str, object]:
              for name in ("link", "likelihood", "overdispersion", "nugget")}
     if state.likelihood == "binomial" and found["overdispersion"] == "area":
         del found["overdispersion"]         # the default, which is none where areas are too many
+        if found["nugget"] == "learn":      # the default, too, where areas have individuals
+            del found["nugget"]
     return found
 
 

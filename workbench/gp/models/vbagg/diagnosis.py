@@ -9,7 +9,7 @@ import torch
 from workbench.checks import ConvergenceWarning, FitWarning, warn, without_warnings
 from workbench.gp.data.recurring import recurring_areas
 from workbench.gp.kernels.persistent import PERSISTENT
-from workbench.gp.models.options import MOST_PERSISTENT
+from workbench.gp.models.options import LEAST_INSIDE, MOST_PERSISTENT
 from workbench.gp.models.vbagg.flat import flat_objective
 from workbench.gp.models.vbagg.persistent import map_field
 from workbench.gp.numerics.linalg import FactorisationError
@@ -36,6 +36,7 @@ def diagnose(fit, source) -> None:
     history = fit.history
     _note_few_inducing(fit)
     _note_persistence(fit)
+    _note_smooth_inside(fit)
     if history.cancelled or not fit.state.link.positive:
         return
     for nested, objective in _nested(fit, source):
@@ -69,6 +70,18 @@ def _note_few_inducing(fit) -> None:
             "and its intervals narrower, than the totals tell: try "
             f"inducing={min(areas // _EACH, _MOST):,}, whose cost grows with the square of their "
             "number, or look whether wb.recover prefers it")
+
+
+def _note_smooth_inside(fit) -> None:
+    """Say that places are taken to differ by the smooth map alone, where nobody has chosen that."""
+    state, bags = fit.state, fit.state.given.bags
+    if (state.likelihood.name == "normal" and fit.model.options.nugget == "auto"
+            and "nugget.std" not in state.hyperparameters
+            and float(1 / bags.noise_left.median()) >= LEAST_INSIDE):
+        fit.history.notes.append(
+            "places inside an area are taken to differ by the smooth map alone (nugget=0), so that "
+            "intervals of single places are likely too narrow: wb.Auto() takes what each has of "
+            "its own from how areas differ, nugget='learn' learns it, though means tell little")
 
 
 def _note_persistence(fit) -> None:

@@ -60,7 +60,8 @@ def has_effects(state) -> bool:
     Under the identity link there is none of a model that sees bags at their centres, whose nugget
     is one for all individuals.
     """
-    own = state.area_std is not None or float(state.nugget_variance.detach()) > 0
+    nugget = not state.likelihood.proportions and float(state.nugget_variance.detach()) > 0
+    own = state.area_std is not None or nugget
     return own and (not state.at_centres if state.link.linear else state.link.positive)
 
 

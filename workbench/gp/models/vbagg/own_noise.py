@@ -19,7 +19,7 @@ import math
 
 from torch import Tensor
 
-from workbench.gp.models.options import VariationalOptions
+from workbench.gp.models.options import LEAST_INSIDE, VariationalOptions
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.priors import Multiple, PCStd
 
@@ -29,7 +29,6 @@ from workbench.gp.optimisation.priors import Multiple, PCStd
 USUAL_NUGGET = 0.6
 _FALL = 0.5             # b: of independent individuals it is one
 _GIVE_OR_TAKE = 0.4     # sd of the logarithm of what effects of areas are by that
-_FEWEST = 2.0           # individuals of an area, below which the law says nothing
 # Beyond what areas of known fine truth have (members in data/results/place_alone.csv) it would be
 # carried on to pixels so small that neighbours are alike, of which nuggets know nothing.
 _MOST = 100.0
@@ -99,7 +98,7 @@ def _effects_in_nuggets(noise_left: Tensor) -> float | None:
     if not len(noise_left):
         return None
     members = float((1 / noise_left).median())
-    if not _FEWEST <= members < math.inf:       # infinite: nuggets are averaged out
+    if not LEAST_INSIDE <= members < math.inf:       # infinite: nuggets are averaged out
         return None
     members = min(members, _MOST)
     fall = members**-_FALL

@@ -40,7 +40,7 @@ from workbench.gp.models.vbagg.own_noise import (
     priors_over_periods,
 )
 from workbench.gp.models.vbagg.persistent import keeps_effects, with_kept_noise
-from workbench.gp.models.vbagg.summed_out import apart, with_effects_summed_out
+from workbench.gp.models.vbagg.summed_out import apart, std_of_effects, with_effects_summed_out
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.natural_gradient import Optimum, optimise, reachable
@@ -65,7 +65,7 @@ class VariationalState(Recalled):
         once = kind.effect_in_field(source)
         options: VariationalOptions = model.options.resolved(
             kind, given, recurring_areas(source.bags), recurring_areas(source.bags, once) * once,
-            once and apart(kind, model.options, source))
+            once and apart(kind, model.options, source), 1 / float(source.bags.noise_left.median()))
         self.link, self.given = kind.link(options.link, source), source
         kind.check(options, source)
         self.rescaled = kind.rescales(source)
@@ -160,13 +160,13 @@ class VariationalState(Recalled):
     def area_std(self) -> Tensor | None:
         """Standard deviation of the area's iid effect, None without one."""
         if self.summed is not None:
-            return self.summed.kernel.outputscale.sqrt()
+            return std_of_effects(self.summed, self.bags)
         return None if self._area is None else self._area.natural.reshape(())
 
     def project(self, geometry: Geometry | None = None) -> ProjectedData:
         """A geometry, by default that of all individuals, at the present hyperparameters."""
         return project_data(self.field, geometry or self.geometry, self.nugget_variance,
-                            self.area_std)
+                            self.area_std, self.summed)
 
     def geometry_of(self, bags: Bags) -> Geometry:
         """Geometry of other (model) bags."""

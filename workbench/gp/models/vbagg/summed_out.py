@@ -28,6 +28,7 @@ from workbench.gp.data.bags import Bags, Source
 from workbench.gp.data.recurring import alone, common_areas
 from workbench.gp.expectations import bound_named, sensitivity_named
 from workbench.gp.fields.projected import ProjectedData
+from workbench.gp.kernels.persistent import PersistentTerm
 from workbench.gp.likelihoods import Likelihood
 from workbench.gp.likelihoods.odds_quadrature import floored_variance
 from workbench.gp.models.options import VariationalOptions
@@ -99,6 +100,27 @@ def with_effects_summed_out(method: Callable) -> Callable:
     return inside
 
 
+def std_of_effects(term: PersistentTerm, bags: Bags) -> Tensor:
+    """Standard deviation of effects that are integrated out, each with the mean of its nuggets.
+
+    Parameters
+    ----------
+    term : PersistentTerm
+        Of the effects.
+    bags : Bags
+        Learnt from, each all that is seen of an area.
+
+    Returns
+    -------
+    Tensor () or (B,)
+        One of all areas, or of each where there is a nugget.
+    """
+    variance = term.kernel.outputscale
+    if term.nugget is not None:
+        variance = variance + term.kept(common_areas(bags))
+    return variance.sqrt()
+
+
 def aside(state):
     """A state as it was learnt: with the field of f alone, where effects were integrated out.
 
@@ -136,7 +158,7 @@ def _with_effects(state) -> tuple[Tensor, Tensor]:
         # A share that is one but for rounding has no slope: effects are looked at from zero there.
         movable &= torch.isfinite(found) & torch.isfinite(moments.on_link[1])
         last, u = u, torch.where(movable, found / slope, 0.0)
-        if float((u - last).abs().max()) < _AT_REST * std:
+        if bool(((u - last).abs() < _AT_REST * std).all()):
             break
     view, moments, slope = at(u)
     location, scale, gain = state.likelihood.effect_given(y, moments, slope * u)
