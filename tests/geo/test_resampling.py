@@ -1,5 +1,7 @@
 """Rasters on other grids, resampled by what they hold: sums, means, shares of classes."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -47,8 +49,25 @@ def test_coarser_covariates_are_interpolated():
     assert "bilinear, as its pixels are 3 times coarser" in ds.treatments
 
 
+def test_covariates_in_another_crs_are_reprojected_by_the_same_rule():
+    """As downloads are: in degrees, over areas in metres."""
+    east = np.tile(np.arange(12.0), (12, 1)) * 1000 + 500
+    for side, said in ((3, "times finer"), (1, "lie between the weight's|times (finer|coarser)")):
+        fine = np.kron(east, np.ones((side, side))) + np.tile(
+            (np.arange(12 * side) % side - (side - 1) / 2) * 1000 / side, (12 * side, 1))
+        layer = grid(fine, "east", 1000 / side).rio.reproject("EPSG:4326")
+        ds = bagged([layer], missing="drop")
+        inner = slice(2, 10)
+        assert column(ds, "east")[inner, inner] == pytest.approx(
+            east[inner, inner], abs=1000 / side)
+        assert re.search(rf"'east' was resampled \((average|bilinear), as its pixels in EPSG:4326 "
+                         rf"(are [\d.]+ )?({said})", ds.treatments), ds.treatments
+
+
 @pytest.mark.parametrize(("layer", "said"), [
-    (height().rio.reproject("EPSG:32634"), "and in another CRS; pass align='nearest'"),
+    (height().rio.reproject("EPSG:32634").assign_coords(x=lambda one: one["x"] + 900_000),
+     "covers none of the areas; it does not overlap the weight"),
+    (grid(LAND, "land", 1000 / 3).rio.reproject("EPSG:32634"), "look like codes of classes"),
     (grid(FINE, "away", 1000 / 3, origin=(900_000.0, 5_012_000.0)), "does not overlap the weight"),
     (grid(LAND, "land", 1000 / 3), r"look like codes of classes \(classes='land' takes it as such"),
 ])

@@ -33,7 +33,7 @@ def test_csv_has_every_number_and_its_units_beside_it(ds, tmp_path):
     np.testing.assert_array_equal(table["x"], ds["x"])
     np.testing.assert_array_equal(table["quantile_0.95"], ds["quantile"][1])
     assert not {"membership", "draw_0", "bag_geometry"} & set(table)
-    about = json.loads(tables.beside(path).read_text(encoding="utf-8"))
+    about = json.loads(tables.metadata_of(path).read_text(encoding="utf-8"))
     said = {one["name"]: one for one in about["tableSchema"]["columns"]}
     assert list(said) == list(table) and about["url"] == "map.csv"
     assert said["rate"]["schema:unitText"] == "cases / persons"

@@ -160,13 +160,17 @@ def _ratio(layer: xr.DataArray, grid: xr.DataArray) -> float:
 
 def _safe(name: str, layer: xr.DataArray, grid: xr.DataArray) -> tuple[str, str]:
     """How a covariate is resampled where nobody said, and why."""
-    if layer.rio.crs != grid.rio.crs:
-        _refuse(name, layer, grid, ", and in another CRS")
+    alike = layer.rio.crs == grid.rio.crs
+    try:
+        a, b = layer.rio.transform_bounds(grid.rio.crs), grid.rio.bounds()
+    except Exception:       # whatever a place outside the domain of a projection makes PROJ raise
+        a = (np.nan,) * 4
+    if not np.isfinite(a).all():
+        _refuse(name, layer, grid, f", and its extent cannot be told in {grid.rio.crs}")
         return "nearest", ""
-    a, b = layer.rio.bounds(), grid.rio.bounds()
     if not (a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]):
         w, s, e, n, west, south, east, north = (figure(end, 6) for end in (*a, *b))
-        turn = rasters_a_turn_apart(layer, grid)
+        turn = alike and rasters_a_turn_apart(layer, grid)
         refuse(covers_none(name), turn or (
             f"it does not overlap the weight: x {w} to {e}, y {s} to {n}, the weight x {west} to "
             f"{east}, y {south} to {north}; remove the file, or replace it by one of the same "
@@ -177,11 +181,11 @@ def _safe(name: str, layer: xr.DataArray, grid: xr.DataArray) -> tuple[str, str]
         _refuse(name, layer, grid, ", and its whole numbers of few kinds look like codes of "
                 f"classes ({option('classes', name)} takes it as such)")
         return "nearest", ""
-    ratio = _ratio(layer, grid)
+    ratio, crs = _ratio(layer, grid), "" if alike else f" in {layer.rio.crs}"
     if ratio > 1 + _SAME:
-        return "average", f", as its pixels are {ratio:.3g} times finer"
-    return "bilinear", (f", as its pixels are {1 / ratio:.3g} times coarser" if ratio < 1 - _SAME
-                        else ", as its pixels lie between the weight's")
+        return "average", f", as its pixels{crs} are {ratio:.3g} times finer"
+    return "bilinear", (f", as its pixels{crs} are {1 / ratio:.3g} times coarser"
+                        if ratio < 1 - _SAME else f", as its pixels{crs} lie between the weight's")
 
 
 def _refuse(name: str, layer: xr.DataArray, grid: xr.DataArray, more: str) -> None:

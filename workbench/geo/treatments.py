@@ -16,7 +16,7 @@ class CleaningOptions:
     What changes no result goes ahead by default (pixels of zero weight are left out, counts
     that are not whole are kept); gaps in covariates are filled from the nearest valid neighbour
     only where they hold less than 1 % of the weight; polygons in another CRS are reprojected,
-    invalid outlines repaired, covariates on another grid of one CRS averaged where finer and
+    invalid outlines repaired, covariates on another grid, of any CRS, averaged where finer and
     interpolated where coarser, slivers of overlap kept where they hold at most 0.1 % of the weight,
     and weight outside all areas is reported. All else is ``"error"``, whose message counts what
     was met and names the option to pass. What is done is recorded in ``ds.attrs["treatments"]``;
@@ -52,7 +52,7 @@ class CleaningOptions:
     align: Literal["auto", "error", "nearest", "bilinear", "average", "mode"] = field(
         default="auto", metadata={
             "help": "covariates on another grid: resample to the weight's; auto: means of finer "
-                    "pixels, bilinear from coarser ones, an error in another CRS or for codes of "
+                    "pixels, bilinear from coarser ones, in another CRS too, an error for codes of "
                     "classes"}
     )
     missing: Literal["nearest-if-few", "error", "drop", "nearest"] = field(

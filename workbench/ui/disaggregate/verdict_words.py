@@ -2,7 +2,7 @@
 
 from workbench.ui.disaggregate.kinds import TESTED, in_words_of
 
-UNTESTED = "Not yet tested: no values finer than the areas are known for comparison."
+UNTESTED = "Not yet tested on held-out areas."
 MOVED = "A slider was moved away from the fit: this setting is not yet tested."
 STOPPED = "Not tested: the test was stopped."
 TEST, STOP = "Test it", "Stop the test"

@@ -11,7 +11,8 @@ ABOUT = ("Some blocks report their mean temperature, others only covariates of t
          "mediator, a field known for every block, says which are alike, and from all three the "
          "model draws one fine map.")
 LEARN = "Fit hyperparameters (moves the sliders)"
-LEARN_NOTE = "Maximises the evidence of the targets."
+LEARN_NOTE = ("Learns ℓ and λ of the mediators by leaving out bags, then k and the noise by the "
+              "evidence of the targets, which may be less than under another ℓ and λ.")
 FULL = "Full resolution"
 LOADING, LEARNING = "preparing bags and targets", "fitting hyperparameters"
 WHOLE = "predicting at full resolution"
@@ -159,6 +160,6 @@ def learnt(values: dict, units: dict, cancelled: bool, beyond: list[str]) -> str
         f" Beyond the range of the slider: "
         f"{', '.join(names[name] for name in beyond)}; the targets hardly identify "
         f"{'it' if len(beyond) == 1 else 'them'}, and the map is that of the end of the slider.")
-    return (f"Fitted to the targets: {told}; log evidence with priors "
+    return (f"Fitted to the targets: {told}; log evidence "
             f"{signed(values[EVIDENCE], '.1f')}. The "
             f"sliders are at the nearest stops.{ends}{STOPPED if cancelled else ''}")

@@ -70,7 +70,8 @@ class Scores(View):
         if scores is None:
             self.table.object, self._bars.visible = "", False
             return
-        if self.target not in scores["target"].values:
+        if self.target not in scores["target"].values:      # held-out areas: their table is above
+            self.table.visible = self._bars.visible = False
             return
         titles = {str(name): names.scored(str(name), scores) for name in scores["model"].values}
         with pn.io.hold():
