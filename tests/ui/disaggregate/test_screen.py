@@ -133,3 +133,26 @@ def test_the_divider_moves_by_key_and_drag_and_a_step_leads_to_its_part(page, ap
     url(page, "step=check")
     expect(step).to_have_attribute("aria-current", "step")
     expect(page.get_by_text("Check of the data")).to_be_in_viewport(timeout=WAIT)
+
+
+TOUCHED = """() => {
+  const found = [], look = root => { for (const one of root.querySelectorAll('*')) {
+    if (one.classList.contains('bk-events') && one.clientWidth > 200)
+      found.push(getComputedStyle(one).touchAction)
+    if (one.shadowRoot) look(one.shadowRoot) } }
+  look(document)
+  return found }"""
+
+
+@pytest.mark.parametrize(("finger", "expected"), [(True, "auto"), (False, "pinch-zoom")])
+def test_a_finger_over_the_map_scrolls_the_page(browser, apps_url, finger, expected):
+    """A mouse drags the map; a finger does so once the tool is tapped."""
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=finger,
+                                  is_mobile=finger)
+    try:
+        page = context.new_page()
+        page.goto(apps_url + QUICK)
+        page.wait_for_function(f"() => ({TOUCHED})().length > 0", timeout=WAIT)
+        page.wait_for_function(f"() => ({TOUCHED})()[0] === '{expected}'", timeout=WAIT)
+    finally:
+        context.close()
