@@ -551,6 +551,8 @@ def table_of(folder):
     (["--children", "none.gpkg", "--parent", "p", "--value", "v"], "children file 'none.gpkg'"),
     (["--children", "none.gpkg", "--value", "v"], "missing --parent"),
     (["--parent", "p", "--polygons", "none.gpkg", "--value", "v"], "give --children FILE"),
+    (["--children", "none.gpkg", "--parent", "p", "--value", "v", "--time", "year"],
+     "--time is of areas over a raster"),
 ])
 def test_the_command_line_says_what_children_need(arguments, said):
     assert said in refusal(*arguments)

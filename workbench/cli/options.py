@@ -188,6 +188,11 @@ def further(ctx: typer.Context, groups: dict[str, dict[str, flags.Flag]],
     dict
         For each group, values by name.
     """
+    require(not (ctx.params.get("children") and any(
+        one == "--time" or one.startswith("--time=") for one in ctx.args)), "--time is of areas "
+        "over a raster: totals of several periods go with --polygons and --weight, not with "
+        "--children; map one period of small polygons at a time, or write who lives in them as a "
+        "raster")
     own = [text.lstrip("-").replace("-", "_") for p in ctx.command.params for text in p.opts]
     return flags.assign(flags.pairs(ctx.args), groups, own, models)
 

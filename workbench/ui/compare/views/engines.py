@@ -34,6 +34,7 @@ MAPS = ("one", "other", "apart")
 HEADS = ("engine", "seconds", "difference of means, median", "largest", "ratio of sds, median",
          "smallest", "largest ratio")
 GAP, LARGEST, ABOVE = 20, 620, 420
+_LEAST = 0.5            # sds at an end of the scale of differences: a tenth of one is to look small
 
 
 class Engines(View):
@@ -74,8 +75,9 @@ class Engines(View):
         with pn.io.hold():
             known = [v for v in (one, other) if np.isfinite(v).any()]
             rate = colour_scale(*known or [np.zeros(1)], label="mean", unit=unit)
-            difference = colour_scale(np.zeros(1) if missing else apart, label="difference",
-                                      unit="sd of the second", kind="difference")
+            difference = colour_scale(np.r_[0.0 if missing else apart, _LEAST], label="difference",
+                                      unit="sd of the second", kind="difference",
+                                      quantiles=(0.0, 1.0))
             recolour(self.rate, rate)
             recolour(self.apart, difference)
             self._grid = grid_of(found, ("x", "y"))
