@@ -72,5 +72,5 @@ def test_what_has_labels_of_its_own_goes_by_them(ds):
     np.testing.assert_array_equal(wb.rescale_to_totals(ds, expected.isel(individual=turned)),
                                   wb.rescale_to_totals(ds, expected.values))
     elsewhere = expected.assign_coords(individual=ds["individual"] + 1_000)
-    with pytest.raises(InputError, match="expectations have other labels along 'individual'"):
+    with pytest.raises(InputError, match="one expectation for each individual .* other labels"):
         wb.rescale_to_totals(ds, elsewhere)

@@ -111,6 +111,8 @@ def _moments(*texts, zone=None):
      ["2023-03-01", "2023-05-01", "2023-06-01"], [0, 61, 92]),
     (pd.period_range("2023-03", periods=3, freq="M"), ["2023-03", "2023-04", "2023-05"],
      [0, 31, 61]),
+    (pd.period_range("2023Q1", periods=3, freq="Q"), ["2023Q1", "2023Q2", "2023Q3"],
+     [0, 90, 181]),
     (pd.period_range("2023-03-06", periods=3, freq="W"), ["2023-03-06", "2023-03-13", "2023-03-20"],
      [0, 7, 14]),
 ])
@@ -134,7 +136,7 @@ def test_hours_time_zones_and_pandas_periods_are_times(written, named, days):
     (lambda t: t.assign(year=2020).iloc[:16], {}, "has one period, 2020"),
     (lambda t: t.assign(year=[None, *t["year"][1:]]), {}, "1 rows of .* have no period"),
     (lambda t: t.assign(year=t["year"].map({2019: "2019", 2020: "2019-01-01", 2021: "2020"})), {},
-     "periods '2019', '2019-01-01' in column 'year' of .* are the same time; write each in one"),
+     "periods '2019', '2019-01-01' in column 'year' of .* are the same time, zones left out"),
     (lambda t: t, {"time": "month"}, r"lacks columns \['month'\]"),
     (lambda t: t, {"totals": None}, "a table with a row for each area and period"),
     (lambda t: t.assign(cases="many"), {}, "does not hold numbers"),

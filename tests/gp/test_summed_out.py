@@ -170,6 +170,15 @@ def test_shares_of_many_who_were_tested_are_met_beside_a_nugget():
     fit = VBAgg(inducing=60).condition(source, GIVEN | NUGGET)
     found = fit.over(bags, known_areas(source), area_effect=True)
     np.testing.assert_allclose(found.mean, source.targets.value / trials, atol=2e-3)
+    drawn = fit.draw_rates(bags, known_areas(source), 600, 1)
+    weight = bags.weight / bags.totals[bags.membership]
+    shares = torch.zeros(600, 40).to(drawn).index_add(1, bags.membership, drawn * weight)
+    np.testing.assert_allclose(shares.mean(0), found.mean, atol=4e-3)     # of 600 draws
+    ratio = shares.std(0) / found.variance.sqrt()
+    assert 0.7 < float(ratio.min()) and float(ratio.max()) < 1.4
+    # Individuals keep what they differ by.
+    own = fit.at(bags, known_areas(source), area_effect=True).variance.sqrt()
+    assert 0.7 < float((drawn.std(0) / own).median()) < 1.2
 
 
 @pytest.mark.parametrize("link", ["logit", "probit"])

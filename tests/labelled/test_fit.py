@@ -1,6 +1,7 @@
 """The bridge: datasets in, labels, units and provenance out."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -165,6 +166,18 @@ def test_trained_areas_are_recognised_after_rounding(ds, fit):
     xr.testing.assert_allclose(fit.at(bit, area_effect=True).std, fit.at(ds, area_effect=True).std)
     np.testing.assert_allclose(fit.sample(bit, 3, preserve_totals=True),
                                fit.sample(ds, 3, preserve_totals=True))
+    # Rounding is of each number: beside one that is far larger, others are what they are.
+    heavy = ds["weight"].copy()
+    heavy[0] *= 1e9
+    crowd = wb.VBAgg(kernel="linear", overdispersion="area", **OPTIONS).condition(
+        ds.assign(weight=heavy), {"mean": -12.0, "linear.variance": 1.0, "area.std": 0.5,
+                                  "nugget.std": 0.1})
+    double = heavy.copy()
+    double[ds["membership"].values == 7] *= 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        again = crowd.learnt_from(ds.assign(weight=double)).values
+    assert not again[7] and again.sum() == 19
     # Far from rounding, for one individual: another area, whatever its name and value are.
     off = bit["covariates"].copy()
     off[np.flatnonzero(ds["membership"].values == 7)[0], 0] *= 1 + 1e-5
@@ -186,6 +199,9 @@ def test_a_changed_map_leaves_data_and_fit_as_they_are_and_changed_data_are_not_
     data["weight"] *= 1000
     with pytest.raises(InputError, match="changed in place after they were fitted to"):
         own.save(tmp_path / "other.wbfit")
+    with pytest.warns(DataWarning, match="as a scenario should be"):
+        assert not own.learnt_from(data).any()
+    assert own.learnt_from(ds).all()
 
 
 def test_coordinates_that_a_map_uses_itself_are_refused(ds, fit):

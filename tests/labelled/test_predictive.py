@@ -53,9 +53,10 @@ def test_thresholds_with_labels_go_by_them(law, labelled):
     turned = xr.DataArray([7.0, 0.5, 3.5], {"bag": ["south", "north", "middle"]}, "bag")
     np.testing.assert_array_equal(labelled.cdf(turned), law.cdf(t(0.5, 3.5, 7.0)))
     np.testing.assert_array_equal(labelled.exceedance(turned), law.exceedance(t(0.5, 3.5, 7.0)))
+    np.testing.assert_array_equal(labelled.cdf(turned.to_series()), labelled.cdf(turned))
     with pytest.raises(InputError, match="other labels along 'bag' .* 'east' beside 'north'"):
         labelled.cdf(turned.assign_coords(bag=["east", "north", "middle"]))
-    with pytest.raises(InputError, match=r"for each bag \(3,\), got shape \(2,\)"):
+    with pytest.raises(InputError, match=r"one value for each bag \(3,\), got shape \(2,\)"):
         labelled.exceedance([1.0, 2.0])
 
 

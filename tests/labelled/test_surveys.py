@@ -143,6 +143,12 @@ def test_places_that_are_surveyed_themselves_have_no_nugget(ds):
                         (wb.VBAgg(kernel="linear(log_rate)", max_steps=2, overdispersion="none"),
                          ds)):
         assert "nugget.std" not in model.fit(data).hyperparameters
+    for options in ({"overdispersion": "none", "nugget": 0.8},
+                    {"overdispersion": "none", "nugget": "learn"}):
+        with pytest.raises(InputError, match="goes with effects that areas keep"):
+            wb.VBAgg(kernel="linear(log_rate)", **options).fit(ds)
+    assert "nugget.std" not in wb.CentrePointGP(kernel="linear(log_rate)", max_steps=2).fit(
+        ds).hyperparameters
     fit = wb.VBAgg(kernel="linear(log_rate)", max_steps=2).fit(ds)
     told = fit.summary()
     assert "nugget.std" in fit.hyperparameters

@@ -171,7 +171,7 @@ def rescale_to_totals(ds: xr.Dataset, expected: xr.DataArray | np.ndarray) -> xr
         "only totals can be kept; the values of this dataset are means",
     )
     expected = per_unit(
-        expected, ds[INDIVIDUAL].to_index(), INDIVIDUAL, "expectations").astype(float)
+        expected, ds[INDIVIDUAL].to_index(), INDIVIDUAL, "expectation").astype(float)
     require(bool((expected >= 0).all()), "expectations must be finite and zero or more")
     membership, total = ds["membership"].values, ds["value"].values
     predicted = np.bincount(membership, weights=expected, minlength=ds.sizes[BAG])

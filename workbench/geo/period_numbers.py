@@ -59,6 +59,8 @@ def on_a_line(column: pd.Series, what: str) -> tuple[np.ndarray, str]:
     InputError
         If they are neither numbers nor dates.
     """
+    if isinstance(column.iloc[0], pd.Period) and column.iloc[0].freqstr[0] not in "YA":
+        column = column.map(lambda period: period.start_time)
     text = column.map(as_text).astype(str)
     numbers = as_numbers(text if isinstance(column.iloc[0], pd.Period) else column)
     joined = next((form for form, written in _JOINED.items() if text.str.fullmatch(written).all()),

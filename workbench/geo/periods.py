@@ -212,7 +212,7 @@ def _periods(frame: pd.DataFrame, column: str, name: str) -> tuple[list[str], li
     table = table[~table.index.duplicated()].sort_values()
     alike = table.index[table.duplicated(keep=False)].tolist()
     require(not alike, f"periods {', '.join(map(repr, alike[:3]))} in column {column!r} of {name} "
-            "are the same time; write each in one way, or further apart")
+            "are the same time, zones left out; write each in one way, or in UTC without zone")
     require(len(table) > 1, f"column {column!r} of {name} has one period, {table.index[0]}; leave "
             + option("time") + " out")
     return list(table.index), table.tolist(), unit

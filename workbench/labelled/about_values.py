@@ -75,6 +75,7 @@ def about_values(fit) -> list[str]:
     if taken is not None and np.isclose(taken, _nugget(fit)):
         lines += ["", _INDIVIDUALS.format("totals" if fit.sums else "means", taken)]
     elif "nugget.std" in state.hyperparameters and state.link.name in _SCALES and (
+            state.given.aggregation == "sum" or state.given.bags.trials is not None) and (
             state.given.kind == "count"):
         items = {name: one.inner.state.hyperparameters["nugget.std"]
                  for name, one in fit.candidates.items()}

@@ -196,7 +196,7 @@ class LabelledPredictive:
             return np.asarray(value)
         units = self._coords.get(self.dim, range(len(self.predictive.like)))
         labels = units.to_index() if isinstance(units, xr.DataArray) else pd.Index(units)
-        return per_unit(value, labels, self.dim, "values")
+        return per_unit(value, labels, self.dim, "value")
 
     def sample(self, count: int, seed: int = 0, joint: bool = True) -> xr.DataArray:
         """Draws, joint across units.

@@ -16,9 +16,9 @@ from workbench.schema import BAG
 if TYPE_CHECKING:
     from workbench.labelled.source import Converted
 
-#: A step of single precision, in which compressed files keep numbers, relative to the largest of
-#: a column; rounding of other processors is far below it.
-ROUNDING = 2.0**-23
+#: A step of single precision, in which compressed files keep numbers, relative to each of them; and
+#: rounding of other processors, relative to the largest of a column, as where terms cancel.
+ROUNDING, _CANCELLED = 2.0**-23, 1e-12
 
 
 class Content:
@@ -36,10 +36,13 @@ class Content:
     marks : ndarray (bag,)
         A number for each bag: a sum of hashes of its rows, so that neither the order of
         individuals nor that of bags matters; two different bags have one with probability 2⁻⁶⁴.
+    sizes : ndarray (bag,)
+        Individuals of each bag.
     """
 
     def __init__(self, ds: xr.Dataset):
         self._ds = ds
+        self.sizes = np.bincount(ds["membership"].values, minlength=ds.sizes[BAG])
         self.marks = np.zeros(ds.sizes[BAG], dtype=np.uint64)
         hashed = pd.util.hash_pandas_object(pd.DataFrame(_table(ds)), index=False)
         np.add.at(self.marks, ds["membership"].values, hashed.to_numpy(np.uint64))
@@ -68,26 +71,27 @@ class Content:
 
     def _rounded(self, ours: np.ndarray, other: Content, theirs: np.ndarray) -> np.ndarray:
         """Whether rows are the same but for `ROUNDING`, in the order in which they are there."""
-        (here, sizes, starts), (there, their_sizes, their_starts) = self._rows(), other._rows()
-        same = (sizes[ours] == their_sizes[theirs]) & (sizes[ours] > 0)
+        if not np.array_equal(Content(self._ds).marks, self.marks):     # changed in place since
+            return np.zeros(ours.shape, dtype=bool)
+        (here, starts), (there, their_starts) = self._rows(), other._rows()
+        same = (self.sizes[ours] == other.sizes[theirs]) & (self.sizes[ours] > 0)
         if here.shape[1] != there.shape[1] or not same.any():
             return np.zeros(ours.shape, dtype=bool)
         ours, theirs = ours[same], theirs[same]
-        count = sizes[ours]
+        count = self.sizes[ours]
         begin = np.cumsum(count) - count
         within = np.arange(count.sum()) - np.repeat(begin, count)
-        gap = np.abs(here[np.repeat(starts[ours], count) + within]
-                     - there[np.repeat(their_starts[theirs], count) + within])
-        alike = (gap <= ROUNDING * np.abs(here).max(0)).all(1)
+        mine = here[np.repeat(starts[ours], count) + within]
+        gap = np.abs(mine - there[np.repeat(their_starts[theirs], count) + within])
+        allowed = ROUNDING * np.abs(mine) + _CANCELLED * np.abs(here).max(0)
+        alike = (gap <= allowed).all(1)
         same[same] = np.logical_and.reduceat(alike, begin)
         return same
 
-    def _rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows of all bags, one bag after the other; how many each has, and where it begins."""
-        membership = self._ds["membership"].values
-        sizes = np.bincount(membership, minlength=self.marks.size)
-        rows = _table(self._ds)[np.argsort(membership, kind="stable")]
-        return rows, sizes, np.cumsum(sizes) - sizes
+    def _rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of all bags, one bag after the other, and where each begins."""
+        rows = _table(self._ds)[np.argsort(self._ds["membership"].values, kind="stable")]
+        return rows, np.cumsum(self.sizes) - self.sizes
 
 
 def _table(ds: xr.Dataset) -> np.ndarray:
@@ -138,7 +142,8 @@ class TrainingBags:
         Warns
         -----
         DataWarning
-            If most bags have name and value of these, and few of those their individuals, too.
+            If most bags have name and value of these, and few of those their individuals, too;
+            not of summaries at one point, of which a map is always one of other individuals.
 
         Returns
         -------
@@ -154,9 +159,12 @@ class TrainingBags:
                                           atol=0.0)
         same = named.copy()
         same[named] = self.content.same(found[named], data.content, np.flatnonzero(named))
+        if self.content.sizes.max() == 1 or data.warned:
+            return torch.as_tensor(np.where(same, found, -1))
         if 2 * same.sum() < named.sum() > ds.sizes[BAG] / 2:
+            data.warned = True          # once for all that one call asks
             warn(f"{int((named & ~same).sum())} of {ds.sizes[BAG]} areas have the name and the "
                  "value of areas that the fit was made of, but other individuals (covariates, "
-                 "places or weights), so that they are taken for areas without a known total; "
-                 "pass the data of the fit for a map of it", DataWarning)
+                 "places or weights), so that they are taken for areas without a known total, "
+                 "as a scenario should be; pass the data of the fit for its own map", DataWarning)
         return torch.as_tensor(np.where(same, found, -1))

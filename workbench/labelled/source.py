@@ -54,7 +54,7 @@ class Converted:
     """
 
     def __init__(self, ds: xr.Dataset):
-        self.ds, self._cast = ds, {}
+        self.ds, self._cast, self.warned = ds, {}, False
 
     @cached_property
     def bags(self) -> Bags:

@@ -284,7 +284,7 @@ def grouped(ds: xr.Dataset, by) -> tuple[np.ndarray, np.ndarray]:
         found = ds[choose("by", by, known)]
         by = found.values[ds["membership"].values] if found.dims == (BAG,) else found
     count = ds.sizes[INDIVIDUAL]
-    labels = per_unit(by, ds[INDIVIDUAL].to_index(), INDIVIDUAL, "labels in by")
+    labels = per_unit(by, ds[INDIVIDUAL].to_index(), INDIVIDUAL, "label in by")
     missing = int(xr.DataArray(labels).isnull().sum())
     require(missing == 0, f"by has no label for {missing} of {count} individuals; give those left "
             "over a label of their own")

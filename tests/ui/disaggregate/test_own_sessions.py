@@ -211,10 +211,17 @@ def test_names_that_are_no_names_are_refused_at_once(saved, facts, said):
     ({"options": {"covariates": ["height.tif", "../x.tif"]}}, "covariates is .*x.tif"),
     ({"options": {"covariates": "height.tif"}}, "covariates is 'height.tif'"),
     ({"options": {"id": "cases"}}, "id is 'cases'"),
-    ({"options": {"value": ["cases", "no such"]}}, "which its files do not have"),
     ({"options": {"value": {"cases": 1}}}, "which its files do not have"),
     ({"options": {"align": {"path": "x"}}}, "which its files do not have"),
     ({"options": {"directory": "/etc"}}, "option of the session's own data 'directory' is unknown"),
+    ({"options": {"classes": "/etc/secret.tif"}}, "classes is '/etc/secret.tif'"),
+    ({"options": {"classes": ["height", "../x.tif"]}}, "which its files do not have"),
+    ({"options": {"value": ["cases"]}}, "which its files do not have"),
+    ({"options": {"id": ["code"]}}, "which its files do not have"),
+    ({"options": {"polygons": ["areas.gpkg"]}}, "which its files do not have"),
+    ({"options": {"kind": 5}}, "kind is '5'"), ({"options": {"nodata": "abc"}}, "nodata is 'abc'"),
+    ({"options": {"polygon_crs": "+init=/etc/passwd:root"}}, "is no code such as EPSG:4326"),
+    ({"options": {"raster_crs": "http://example.org/crs"}}, "is no code such as EPSG:4326"),
 ])
 def test_what_files_do_not_have_is_refused_and_nothing_stays(saved, facts, said, tmp_path,
                                                             monkeypatch):
@@ -243,6 +250,20 @@ def test_files_in_a_session_are_looked_at_as_dropped_ones(saved, content, said, 
     kept = unpack(saved, "disaggregate", ALLOWED)
     with pytest.raises(InputError, match=said):
         keeping.opened(replace(kept, members=kept.members | {"own.3": content(tmp_path)}))
+
+
+def test_a_session_of_the_first_version_opens(saved):
+    """It has columns and the raster of the population, and no corrections."""
+    kept = unpack(saved, "disaggregate", ALLOWED)
+    own_facts = {"names": kept.facts["own"]["names"], "value": "cases", "weight": "people.tif",
+                 "name": "code"}
+    found = keeping.opened(replace(kept, facts={**kept.facts, "own": own_facts}))
+    try:
+        assert found.choice.loader["value"] == "cases" and found.choice.loader["id"] == "code"
+        assert Path(found.choice.loader["weight"]).name == "people.tif"
+        assert [Path(one).name for one in found.choice.loader["covariates"]] == ["height.tif"]
+    finally:
+        found.files.remove()
 
 
 def test_refusals_are_told_and_the_maps_stay(begin, saved, contents, monkeypatch):

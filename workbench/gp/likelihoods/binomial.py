@@ -91,10 +91,9 @@ class Binomial(Likelihood):
         require(trials is not None, "the binomial likelihood needs the number of trials of every "
                 "bag; add a variable 'trials' (bag) to the dataset")
         require(bool(trials.sum() > 0), "there are no trials at all, so nothing was observed")
-        require(options.nugget == 0 or options.overdispersion != "area", "a nugget of positives "
-                "out of trials goes with effects that areas keep (persistent.variance), and not "
-                "with those that are integrated out for good (area.std), as of very many areas: "
-                "use nugget=0")
+        require(options.nugget == 0 or options.persistence == "area", "a nugget of positives out "
+                "of trials goes with effects that areas keep (persistent.variance), which hold "
+                "what it adds to their shares; here are none: use nugget=0")
 
     @classmethod
     def _integrates(cls, options, source: Source) -> bool:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from workbench.checks import InputError, require
 
 SUFFIX = ".wbsession"
-FORMAT, VERSION = "workbench session", 1
+FORMAT, VERSION = "workbench session", 2
 FACTS = "session.json"
 LIMIT = 512 * 2**20         # bytes that a session may unpack to
 _MOST_FACTS = 2**20

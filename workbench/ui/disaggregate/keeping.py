@@ -6,6 +6,7 @@ comes from a stranger: on opening they are looked at as if they had been dropped
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -154,6 +155,8 @@ def _own_facts(choice: Choice, files: own.Files) -> tuple[dict, dict[str, bytes]
 
 def _own_choice(files: own.Files, facts: Mapping) -> Choice:
     """Data of one's own as the app offers them, checked as those that were dropped."""
+    if "options" not in facts and "value" in facts:
+        facts = {"options": _of_version_1(files, facts)}
     given = facts.get("options")
     require(isinstance(given, dict), "the session does not say how its own data are read; "
             f"{_WHAT_TO_DO}")
@@ -165,30 +168,61 @@ def _own_choice(files: own.Files, facts: Mapping) -> Choice:
     return own.choice_of(found.data, own.title_of(files), *given)
 
 
+def _of_version_1(files: own.Files, facts: Mapping) -> dict:
+    """Options as sessions of the first version have them: columns and a raster, no corrections."""
+    key = facts.get("key")
+    named = {"polygons": files.polygons.name if files.polygons else "", "value": facts["value"],
+             "weight": facts.get("weight"), "id": facts.get("name"),
+             "population": facts.get("population")}
+    named |= {"covariates": [name for name in files.rasters if name != facts.get("weight")]}
+    if files.table is not None and isinstance(key, list) and len(key) >= 2:
+        named |= {"totals": files.table.path.name, "join": key[0], "id": key[1],
+                  "encoding": files.table.encoding}
+    return {name: value for name, value in named.items() if value}
+
+
 def _read_with(files: own.Files, given: Mapping) -> dict:
     """Options that files are read with, whose files and columns are those of the session alone."""
-    keys = files.table.keys if files.table else ()
-    totals = {files.table.path.name: files.table.path} if files.table else {}
-    places = {"polygons": {files.polygons.name: files.polygons}, "totals": totals,
-              "covariates": files.rasters, "weight": files.rasters}
-    columns = {"value": files.numbers, "population": files.numbers, "join": [k[0] for k in keys],
-               "standard_error": files.numbers, "trials": files.numbers,
-               "id": (*files.names, *(key[1] for key in keys))}
     options = {}
     for name, value in given.items():
-        choose("option of the session's own data", name, (*places, *columns, *corrections()))
-        offered = places.get(name, columns.get(name))
-        each = value if isinstance(value, list) else [value]
-        known = all(isinstance(one, str | int | float) for one in each) and (
-            offered is None or all(one in offered for one in each))
-        require(known and (name != "covariates" or isinstance(value, list)),
+        choose("option of the session's own data", name, (*_PATHS, *_COLUMNS, *corrections()))
+        each = value if isinstance(value, list) and name in _LISTS else [value]
+        offered = _offered(files, name)
+        require(all(isinstance(one, _TYPES.get(name, (str,))) and not isinstance(one, bool)
+                    and (offered is None or one in offered) for one in each)
+                and (name != "covariates" or isinstance(value, list)),
                 f"the session says that {name} is {str(value)[:40]!r}, which its files do not "
                 f"have; {_WHAT_TO_DO}")
-        found = [str(places[name][one]) for one in each] if name in places else each
+        found = [str(offered[one]) for one in each] if name in _PATHS else each
         options[name] = found if isinstance(value, list) else found[0]
     require({"polygons", "value"} <= set(options), "the session lacks the areas of its own data, "
             f"or the column of their values; {_WHAT_TO_DO}")
+    for name in ("polygon_crs", "raster_crs"):
+        require(_PLAIN_CRS.match(options.get(name, "EPSG:4326")) is not None, f"the session gives "
+                f"{name} as {options.get(name, '')[:40]!r}, which is no code such as EPSG:4326; "
+                f"{_WHAT_TO_DO}")
     return options
+
+
+def _offered(files: own.Files, name: str) -> Mapping | tuple | None:
+    """What an option may be, files by their names; None of what names neither file nor column."""
+    keys = files.table.keys if files.table else ()
+    if name in _PATHS:
+        return {"polygons": {files.polygons.name: files.polygons},
+                "totals": {files.table.path.name: files.table.path} if files.table else {},
+                }.get(name, files.rasters)
+    if name == "classes":               # else the path of a raster
+        return tuple(Path(one).stem for one in files.rasters)
+    return {"join": tuple(key[0] for key in keys),
+            "id": (*files.names, *(key[1] for key in keys))}.get(
+                name, files.numbers if name in _COLUMNS else None)
+
+
+_PATHS = ("polygons", "totals", "covariates", "weight")
+_COLUMNS = ("value", "population", "standard_error", "trials", "join", "id")
+_LISTS = ("covariates", "classes", "nodata", "variable")
+_TYPES = {"nodata": (int, float), "grid_size": (int, float)}
+_PLAIN_CRS = re.compile(r"\w+:\w+$|[A-Z_]+\[")     # a code or WKT, by which PROJ opens no file
 
 
 def answer_of(session: Session, spec: Spec, fitted: Fitted) -> Answer:

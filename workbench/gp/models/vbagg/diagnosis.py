@@ -78,10 +78,10 @@ def _note_smooth_inside(fit) -> None:
     if (state.likelihood.name == "normal" and fit.model.options.nugget == "auto"
             and "nugget.std" not in state.hyperparameters
             and float(1 / bags.noise_left.median()) >= LEAST_INSIDE):
-        fit.history.notes.append(
+        fit.history.notes.insert(0, (
             "places inside an area are taken to differ by the smooth map alone (nugget=0), so that "
             "intervals of single places are likely too narrow: wb.Auto() takes what each has of "
-            "its own from how areas differ, nugget='learn' learns it, though means tell little")
+            "its own from how areas differ, nugget='learn' learns it, though means tell little"))
 
 
 def _note_persistence(fit) -> None:

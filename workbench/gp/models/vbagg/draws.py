@@ -34,6 +34,7 @@ _ENTRIES = 1_000_000
 # one, to 1e-5 under exp.
 _NODES, _SUMS = np.polynomial.hermite_e.hermegauss(7)
 _MEMBERS = _NODES.tolist(), (_SUMS / _SUMS.sum()).tolist()
+_ROUNDS, _STEP = 6, 1e-3        # of Newton's method for a shift of f, by a difference quotient
 
 
 def latent(fit, bags: Bags, samples: int, generator) -> Tensor:
@@ -160,7 +161,8 @@ class _Rates:
             return _with_multipliers(
                 self.fit, self._rate(f), self.bags, self.trained, generator)
         if not has_effects(self.state):
-            return self._rate(f + self._own_noise(f, generator))
+            moved = f + self._own_noise(f, generator)
+            return self._rate(moved + self._to_known_shares(f, moved))
         return self._with_effects(f, generator)
 
     def _rate(self, f: Tensor, inside: slice = slice(None)) -> Tensor:
@@ -170,6 +172,39 @@ class _Rates:
             return psi(f)
         return sum(weight * psi(f + point * self.hidden[inside])
                    for point, weight in zip(*_MEMBERS, strict=True))
+
+    def _to_known_shares(self, without: Tensor, f: Tensor) -> Tensor | float:
+        """What is added to f of known areas so that nuggets change the share of none.
+
+        Of positives out of trials an area's effect holds all that is known of its share. Nuggets
+        beside it add up to nothing, but the rates that they make do not: each draw's share is
+        brought back to what it is on average over them, as rates of totals are scaled to theirs.
+
+        Parameters
+        ----------
+        without, f : Tensor (samples, N)
+            Without nuggets, and with them.
+        """
+        if (self.centred is None or not self.state.likelihood.proportions
+                or self.hidden is not None or not bool((self.white > 0).any())):
+            return 0.0
+        group, share, known = self.centred
+        psi, count = self.state.link.psi, int(group.max()) + 1
+
+        def summed(values: Tensor) -> Tensor:
+            out = values.new_zeros(len(values), count)
+            return out.index_add_(1, group, values * share)
+
+        std = self.seen.own_nugget.clamp_min(0).sqrt()      # as the likelihood has them
+        wanted = summed(sum(weight * psi(without + point * std)
+                            for point, weight in zip(*_MEMBERS, strict=True)))
+        shift = torch.zeros_like(wanted)
+        for _ in range(_ROUNDS):
+            at = f + shift.index_select(1, group)
+            slope = summed(psi(at + _STEP) - psi(at - _STEP)) / (2 * _STEP)
+            gap = wanted - summed(psi(at))
+            shift += (gap / slope.clamp_min(torch.finfo(f.dtype).tiny)).clamp(-1, 1)
+        return shift.index_select(1, group).mul_(known)
 
     def _own_noise(self, f: Tensor, generator: np.random.Generator) -> Tensor:
         """Draws of what individuals have of their own.

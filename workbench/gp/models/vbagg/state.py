@@ -65,7 +65,8 @@ class VariationalState(Recalled):
         once = kind.effect_in_field(source)
         options: VariationalOptions = model.options.resolved(
             kind, given, recurring_areas(source.bags), recurring_areas(source.bags, once) * once,
-            once and apart(kind, model.options, source), 1 / float(source.bags.noise_left.median()))
+            once and apart(kind, model.options, source),
+            1.0 if model.at_centres else float(1 / source.bags.noise_left.median()))
         self.link, self.given = kind.link(options.link, source), source
         kind.check(options, source)
         self.rescaled = kind.rescales(source)
