@@ -91,6 +91,7 @@ WHY = {
     "gp/models/vbagg/components.py": (1, ZERO),
     "gp/models/vbagg/design.py": (1, "at most so many clusters of an area, as documented"),
     "gp/models/vbagg/diagnosis.py": (1, LOGS),
+    "gp/models/vbagg/draws.py": (2, "as of ZERO; steps of a search, not its result"),
     "gp/models/vbagg/effects.py": (4, LOGS),
     "gp/models/vbagg/exploring.py": (2, SEARCH),
     "gp/models/vbagg/fit.py": (1, ZERO),

@@ -47,7 +47,7 @@ def test_a_win_by_the_intervals_alone_and_no_score_are_said():
     assert "could not be scored" in comparison.sentence(evidence(1.0, np.nan, 0.1))
 
 
-def test_values_whose_split_has_no_score_are_beside_the_flat_map():
+def test_values_whose_split_has_no_score_are_beside_their_own_means():
     found = Evidence("CRPS", 1.0, {FLAT_MAP: (2.0, 0.1)}, 0.95, "of held-out areas")
     assert comparison.sentence(found).startswith(
         "The estimate is better than the areas' own means. CRPS")

@@ -52,7 +52,7 @@ def scale(scene: Scene, stretched: np.ndarray | None = None) -> ColourScale:
 def sentence(found: Evidence) -> str:
     """Who wins, the map or the split, with the numbers that the verdict rests on.
 
-    Beside values whose split has no score stands the flat map or rate.
+    Beside values whose split has no score stand areas' own means or rates.
 
     Parameters
     ----------
