@@ -52,14 +52,15 @@ def test_coarser_covariates_are_interpolated():
 def test_covariates_in_another_crs_are_reprojected_by_the_same_rule():
     """As downloads are: in degrees, over areas in metres."""
     east = np.tile(np.arange(12.0), (12, 1)) * 1000 + 500
-    for side, said in ((3, "times finer"), (1, "lie between the weight's|times (finer|coarser)")):
+    # The nearest pixel would be off by 333; pixels as large were moved by half of one beforehand.
+    for side, off, said in ((3, 100, "times finer"), (1, 500, "lie between|times (finer|coarser)")):
         fine = np.kron(east, np.ones((side, side))) + np.tile(
             (np.arange(12 * side) % side - (side - 1) / 2) * 1000 / side, (12 * side, 1))
         layer = grid(fine, "east", 1000 / side).rio.reproject("EPSG:4326")
         ds = bagged([layer], missing="drop")
         inner = slice(2, 10)
         assert column(ds, "east")[inner, inner] == pytest.approx(
-            east[inner, inner], abs=1000 / side)
+            east[inner, inner], abs=off)
         assert re.search(rf"'east' was resampled \((average|bilinear), as its pixels in EPSG:4326 "
                          rf"(are [\d.]+ )?({said})", ds.treatments), ds.treatments
 

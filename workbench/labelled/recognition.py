@@ -158,7 +158,8 @@ class TrainingBags:
         named = (found >= 0) & np.isclose(self.values[found], ds["value"].values, rtol=ROUNDING,
                                           atol=0.0)
         same = named.copy()
-        same[named] = self.content.same(found[named], data.content, np.flatnonzero(named))
+        if named.any():
+            same[named] = self.content.same(found[named], data.content, np.flatnonzero(named))
         if self.content.sizes.max() == 1 or data.warned:
             return torch.as_tensor(np.where(same, found, -1))
         if 2 * same.sum() < named.sum() > ds.sizes[BAG] / 2:

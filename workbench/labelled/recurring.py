@@ -85,8 +85,9 @@ class KnownAreas:
         found = np.searchsorted(self.labels, labels).clip(max=self.labels.size - 1)
         known = self.labels[found] == labels
         if self.content is not None:
-            known[known] = self.content.same(
-                self.order[found[known]], data.content, _order(data.ds)[known])
+            if known.any():
+                known[known] = self.content.same(
+                    self.order[found[known]], data.content, _order(data.ds)[known])
         elif places.shape[1] == self.lower.shape[1]:
             count = np.bincount(which)
             centre = np.stack([np.bincount(which, column) / count for column in places.T], 1) if (

@@ -221,6 +221,8 @@ def test_names_that_are_no_names_are_refused_at_once(saved, facts, said):
     ({"options": {"polygons": ["areas.gpkg"]}}, "which its files do not have"),
     ({"options": {"kind": 5}}, "kind is '5'"), ({"options": {"nodata": "abc"}}, "nodata is 'abc'"),
     ({"options": {"polygon_crs": "+init=/etc/passwd:root"}}, "is no code such as EPSG:4326"),
+    ({"options": {"polygon_crs": 'GEOGCS["x",EXTENSION["PROJ4","+nadgrids=/etc/x"]]'}},
+     "is no code such as EPSG:4326"),
     ({"options": {"raster_crs": "http://example.org/crs"}}, "is no code such as EPSG:4326"),
 ])
 def test_what_files_do_not_have_is_refused_and_nothing_stays(saved, facts, said, tmp_path,

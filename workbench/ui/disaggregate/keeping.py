@@ -222,7 +222,8 @@ _PATHS = ("polygons", "totals", "covariates", "weight")
 _COLUMNS = ("value", "population", "standard_error", "trials", "join", "id")
 _LISTS = ("covariates", "classes", "nodata", "variable")
 _TYPES = {"nodata": (int, float), "grid_size": (int, float)}
-_PLAIN_CRS = re.compile(r"\w+:\w+$|[A-Z_]+\[")     # a code or WKT, by which PROJ opens no file
+# A code, or WKT without the words by which PROJ opens files.
+_PLAIN_CRS = re.compile(r"\w+:\w+$|(?!.*(EXTENSION|GRID|FILE))[A-Z_]+\[", re.IGNORECASE | re.DOTALL)
 
 
 def answer_of(session: Session, spec: Spec, fitted: Fitted) -> Answer:

@@ -34,7 +34,8 @@ _ENTRIES = 1_000_000
 # one, to 1e-5 under exp.
 _NODES, _SUMS = np.polynomial.hermite_e.hermegauss(7)
 _MEMBERS = _NODES.tolist(), (_SUMS / _SUMS.sum()).tolist()
-_ROUNDS, _STEP = 6, 1e-3        # of Newton's method for a shift of f, by a difference quotient
+# Of Newton's method for a shift of f, by a difference quotient; and a share that is met.
+_ROUNDS, _STEP, _MET = 6, 1e-3, 1e-9
 
 
 def latent(fit, bags: Bags, samples: int, generator) -> Tensor:
@@ -203,6 +204,8 @@ class _Rates:
             at = f + shift.index_select(1, group)
             slope = summed(psi(at + _STEP) - psi(at - _STEP)) / (2 * _STEP)
             gap = wanted - summed(psi(at))
+            if float(gap.abs().max()) < _MET:
+                break
             shift += (gap / slope.clamp_min(torch.finfo(f.dtype).tiny)).clamp(-1, 1)
         return shift.index_select(1, group).mul_(known)
 

@@ -57,11 +57,11 @@ class AreaEffects:
 def has_effects(state) -> bool:
     """Whether the model has an area effect or a nugget that observations of bags say more of.
 
-    Under the identity link there is none of a model that sees bags at their centres, whose nugget
-    is one for all individuals.
+    A nugget of positives out of trials is none: the effect that an area keeps holds its sum. Under
+    the identity link there is none of a model at centres, whose nugget is one for all individuals.
     """
-    nugget = not state.likelihood.proportions and float(state.nugget_variance.detach()) > 0
-    own = state.area_std is not None or nugget
+    own = state.area_std is not None or (
+        not state.likelihood.proportions and float(state.nugget_variance.detach()) > 0)
     return own and (not state.at_centres if state.link.linear else state.link.positive)
 
 
