@@ -46,7 +46,8 @@ def rows() -> Iterator[dict[str, object]]:
         for kind, link in (("counts", "exp"), ("means", "identity")):
             ds = dataset(name, level, kind == "means")
             more = {"likelihood": "normal", "nugget": "learn"} if kind == "means" else {}
-            learnt = wb.VBAgg(link=link, inducing_inputs="averages", **more).fit(ds).inner
+            learnt = wb.VBAgg(
+                link=link, inducing_inputs="averages", inducing=100, **more).fit(ds).inner
             options, source = non_defaults(learnt.model.options), learnt.state.given
             for variables, where in VARIABLES.items():
                 for count in COUNTS:

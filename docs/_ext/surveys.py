@@ -195,3 +195,24 @@ def averages() -> pd.DataFrame:
         out[f"100 {kind}, s"] = seconds[kind].map("{:.1f}".format)
     out.index = out.index.map(": ".join)
     return out.rename_axis("case")
+
+
+@stored("fitted-averages", "fitted_averages.csv", command="python benchmarks/fitted_averages.py")
+def fitted_averages() -> pd.DataFrame:
+    """What VBAgg learns by values at points and by averages: bounds, errors, coverage, time."""
+    raw = pd.read_csv(RESULTS / "fitted_averages.csv")
+    wide = raw.pivot_table(index=["case", "kind", "link"], columns="variables", sort=False,
+                           values=["objective", "rmse", "cover", "lengthscale", "seconds"])
+    ways = ("held", "averages")
+    table = pd.DataFrame({f"{name} {way}": wide[name, way] for name in ("rmse", "cover", "seconds")
+                          for way in ways})
+    table["nats"] = wide["objective", "averages"] - wide["objective", "held"]
+    table["shorter"] = wide["lengthscale", "averages"] / wide["lengthscale", "held"]
+    table.index = table.index.map(", ".join)
+    said = dict(zip(ways, ("points", "averages"), strict=True))
+    return pick(table, None, {
+        "nats gained": ("nats", digits(1)),
+        **{f"RMSE, {said[way]}": (f"rmse {way}", digits(3)) for way in ways},
+        **{f"95 % cover, {said[way]}": (f"cover {way}", percent) for way in ways},
+        "lengthscale, times": ("shorter", digits(2)),
+        **{f"{said[way]}, s": (f"seconds {way}", digits(1)) for way in ways}}, "case")

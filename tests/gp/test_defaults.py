@@ -162,6 +162,32 @@ def test_inducing_inputs_of_centres_and_of_the_square_link():
         assert state.options.inducing == taken == len(state.field.inducing[0])
 
 
+@pytest.mark.parametrize("model, options, expected", [
+    ("vbagg", {}, ("averages", 100)), ("vbagg", {"inducing": 7}, ("held", 7)),
+    ("vbagg", {"inducing_inputs": "held"}, ("held", 100)),
+    ("vbagg", {"inducing_inputs": "learnt"}, ("learnt", 100)),
+    ("vbagg", {"inducing_inputs": "averages", "inducing": 3}, ("averages", 3)),
+    ("vbagg", {"likelihood": "exponential"}, ("held", 100)),
+    ("centre-point", {}, ("held", 100)), ("constant", {}, ("held", 1))])
+def test_averages_stand_for_inducing_inputs_where_noise_is_normal(model, options, expected):
+    options = options if model == "constant" else {"kernel": "rbf", **options}
+    state = VariationalState(MODELS[model](**options), waits())
+    assert (state.options.inducing_inputs, state.options.inducing) == expected
+
+
+def test_averages_of_normal_values_are_exact_under_the_identity_link():
+    """A field whose lengthscale is short, which few points cannot follow."""
+    source = made.continuous(made.bags((3,) * 150))
+    given = {"mean": 0.1, "rbf.variance": 1.0, "rbf.lengthscale": 0.05, "noise.variance": 0.1}
+    own, exact = (MODELS[name](kernel="rbf", **more).condition(source, given)
+                  for name, more in (("vbagg", {"link": "identity"}), ("aggregated-gp", {})))
+    held = MODELS["vbagg"](kernel="rbf", link="identity", inducing_inputs="held").condition(
+        source, given)
+    far = [float((one.at(source.bags).mean - exact.at(source.bags).mean).abs().max())
+           for one in (own, held)]
+    assert far[0] < 1e-6 < 1e-2 < far[1]
+
+
 @pytest.mark.parametrize("wrong", [0, 2.5, True, "many", None])
 def test_a_number_of_inducing_inputs_is_whole(wrong):
     with pytest.raises(InputError, match="inducing .*got"):

@@ -9,7 +9,8 @@ import xarray as xr
 import workbench as wb
 from tests.reference import country
 from workbench.checks import ConvergenceWarning, ExtrapolationWarning, FitWarning, InputError
-from workbench.labelled.candidates import inducing_of
+from workbench.gp.models.vbagg.state import VariationalState
+from workbench.labelled.source import to_source
 
 
 def test_counts_that_are_means_keep_their_scale():
@@ -125,12 +126,21 @@ def test_ctrl_c_while_a_fit_is_diagnosed_is_the_users_and_keeps_nothing(monkeypa
 
 
 @pytest.mark.parametrize("kind, aggregation, areas, expected", [
-    ("continuous", "mean", 216, 216), ("continuous", "mean", 40, 100),
-    ("continuous", "mean", 3_000, 400), ("count", "mean", 216, 216), ("count", "sum", 216, "auto")])
-def test_values_that_are_no_counts_have_an_inducing_input_for_each_area(
+    ("continuous", "mean", 216, ("averages", 216)), ("continuous", "mean", 40, ("averages", 100)),
+    ("continuous", "mean", 3_000, ("averages", 400)), ("count", "mean", 216, ("averages", 216)),
+    ("continuous", "sum", 216, ("averages", 216)), ("count", "sum", 300, ("held", 120))])
+def test_values_that_are_no_counts_have_an_average_for_each_area(
         kind, aggregation, areas, expected):
-    ds = xr.Dataset({"value": ("bag", np.ones(areas), {"kind": kind, "aggregation": aggregation})})
-    assert inducing_of(ds) == expected
+    """With few points for many areas the map is too smooth; what they miss is learnt as noise."""
+    ds = country(bags=areas, size=1)
+    ds = ds.assign(value=("bag", ds["value"].values,
+                          {"kind": kind, "aggregation": aggregation, "units": "cases"}))
+    like = "poisson" if aggregation == "sum" and kind == "count" else "normal"
+    model = wb.VBAgg(kernel="rbf(coordinates)", likelihood=like)
+    weighed = wb.Auto(effort="quick").candidates(ds)["place"]
+    own, auto = (VariationalState(one._inner, to_source(ds)).options for one in (model, weighed))
+    assert (own.inducing_inputs, own.inducing) == expected
+    assert (auto.inducing_inputs, auto.inducing) == ("averages", expected[1])
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from tests.labelled.small_fits import learnt, made
 from workbench import checks
 from workbench.checks import InputError
 from workbench.gp.models.registry import ENTRIES
+from workbench.gp.models.vbagg import design
 from workbench.labelled import candidates, data_hash
 from workbench.labelled.stored.archive import FACTS, TENSORS, read_archive, write_archive
 from workbench.labelled.stored.datasets import decode, encode
@@ -276,12 +277,12 @@ def test_files_of_former_versions_are_read(path):
     wb.Auto(effort="quick")], ids=["vbagg", "auto"])
 def test_files_of_version_1_have_a_hundred_inducing_inputs(tmp_path, monkeypatch, model):
     """The default of then, which is not written; more are taken now of so many totals."""
-    monkeypatch.setattr(candidates, "inducing_of", lambda ds: 100)
-    monkeypatch.setattr("workbench.labelled.classes.auto.inducing_of", lambda ds: 100)
     monkeypatch.setattr(candidates, "CANDIDATES", [
         one for one in candidates.CANDIDATES if one.name in ("flat", "place")])
     ds = repeated_places()
-    fit = model.fit(ds)
+    with monkeypatch.context() as then:
+        then.setattr(design, "SHARE_INDUCING", 0.0)
+        fit = model.fit(ds)
     path = tmp_path / "fit.wbfit"
     fit.save(path)
 

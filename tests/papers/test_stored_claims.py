@@ -206,6 +206,37 @@ def test_averages_beside_points():
     means = raw[(raw["kind"] == "means") & (raw["variables"] == "averages")
                 & (raw["asked"] == 500)]
     assert (means["features"] == means["areas"]).all()
+    worst = below.xs("means", level="kind")["points", 100]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"100 points were {worst.min():.0f} to {worst.max():.0f} nats below" in changes
+
+
+def test_what_is_learnt_by_averages_and_by_points():
+    raw = pd.read_csv(RESULTS / "fitted_averages.csv")
+    wide = raw.pivot_table(index=["case", "kind", "link"], columns="variables", values=[
+        "objective", "rmse", "cover", "lengthscale", "seconds"])
+    gained = wide["objective", "averages"] - wide["objective", "held"]
+    means = wide.index.get_level_values("kind") == "means"
+    assert len(wide) == 24 and means.sum() == 20
+    assert (f"a higher bound in all 24, by {gained[means].min():.1f} to {gained[means].max():.1f} "
+            f"nats for means and {gained[~means].min():.1f} to {gained[~means].max():.1f} for "
+            "counts.") in SAID and (gained > 0).all()
+    error = wide["rmse", "averages"] / wide["rmse", "held"]
+    assert (f"errors are smaller in {(error < 1).sum()}, and at most "
+            f"{100 * (error.max() - 1):.1f} % larger") in SAID
+    held, averages = (wide["cover", way] for way in ("held", "averages"))
+    assert (f"places cover {100 * averages.mean():.0f} % instead of {100 * held.mean():.0f} % in "
+            "the mean, in no row fewer.") in SAID
+    assert (averages[means] >= held[means]).all()
+    assert (wide["lengthscale", "averages"] < wide["lengthscale", "held"]).all()
+    longer = wide["seconds", "averages"] / wide["seconds", "held"]
+    korea = longer.loc["korea", "means"]
+    assert (f"{longer[means].median():.1f} times as long, in Korea, where there are 250 of them, "
+            f"{korea.min():.0f} to {korea.max():.0f} times.") in SAID
+    assert longer.max() == korea.max()
+    assert (f"are smaller in {(error < 1)[means].sum()} of 20 and 95 % intervals of places cover "
+            f"{100 * averages.mean():.0f} % instead of {100 * held.mean():.0f} %") in (
+                ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_means_instead_of_counts():

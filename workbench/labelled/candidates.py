@@ -17,9 +17,7 @@ from workbench.labelled.scale_of_values import (
     log_scale_gain,
 )
 from workbench.labelled.source import Converted
-from workbench.schema import BAG, COVARIATE, aggregation, counts_add_up, kind
-
-_LEAST_INDUCING, _MOST_INDUCING = 100, 400
+from workbench.schema import COVARIATE, aggregation, kind
 
 
 @dataclass(frozen=True)
@@ -160,27 +158,6 @@ def options_for(candidate: Candidate, effort: Effort, seed: int) -> dict:
     """Options of `workbench.VBAgg` that are a candidate's own."""
     return {"kernel": candidate.kernel, "transform": candidate.transform, "seed": seed,
             "average": effort.average}
-
-
-def inducing_of(ds: xr.Dataset) -> int | str:
-    """Inducing variables of each smooth term: of values that are no counts one an area, or 400.
-
-    Fewer than there are areas make a map that is smoother than the areas' values, and what they
-    miss is learnt as noise; with Normal noise more of them cost little.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Bagged dataset.
-
-    Returns
-    -------
-    int or "auto"
-        As `workbench.VBAgg` chooses it of counts and positives out of trials.
-    """
-    if "trials" in ds or counts_add_up(ds):
-        return "auto"
-    return min(max(_LEAST_INDUCING, ds.sizes[BAG]), _MOST_INDUCING)
 
 
 def options_of_values(data: Converted, given: Mapping | None = None) -> dict:

@@ -16,7 +16,7 @@ from workbench.outputs import FIT_SUFFIX, versions
 
 #: What the file is, and the version of what is in it: raised when older readers would go wrong, or
 #: a default has changed, as options that are the defaults are not written.
-FORMAT, SCHEMA_VERSION = "workbench fit", 3
+FORMAT, SCHEMA_VERSION = "workbench fit", 4
 
 
 def save_fit(fit, path: str | Path, packages: tuple[str, ...] = ()) -> None:

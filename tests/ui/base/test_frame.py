@@ -3,10 +3,12 @@
 import ast
 import gc
 import threading
+import time
 import weakref
 
 import pytest
 
+from workbench.ui.base import jobs
 from workbench.ui.base.memory import Tidy
 from workbench.ui.base.shell import purpose
 from workbench.ui.serving import apps
@@ -69,3 +71,41 @@ def test_circles_are_looked_for_when_that_was_asked_for_alone():
     finally:
         gc.enable()
         tidy._timer.cancel()
+
+
+def test_circles_that_work_uses_are_looked_for_after_it(monkeypatch):
+    """A fit notices late that its page has gone: it is the end of that which asks again."""
+    class Page:
+        pass
+
+    begun, go_on, given = threading.Event(), threading.Event(), threading.Event()
+
+    class Quick(Tidy):
+        def now(self):
+            super().now()
+            given.set()
+
+    tidy, page = Quick(rest=0.2, at_work=jobs.TIDY.at_work), Page()
+    monkeypatch.setattr(jobs, "TIDY", tidy)
+    page.itself, left = page, weakref.ref(page)
+    job = jobs.Job(lambda *event: None)
+
+    def work(run, page=page):
+        begun.set()
+        go_on.wait(30)
+
+    gc.disable()
+    try:
+        job.start(work)
+        assert begun.wait(30)
+        del work, page
+        job.drop()
+        tidy.soon(circles=True)
+        assert given.wait(30) and left() is not None
+        go_on.set()
+        deadline = time.monotonic() + 30
+        while left() is not None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert left() is None
+    finally:
+        gc.enable()

@@ -109,6 +109,22 @@ def test_the_theme_survives_a_reload(page, toy):
     expect(main).to_have_css("background-color", LIGHT, timeout=WAIT)
 
 
+def test_until_a_theme_is_chosen_it_is_that_of_the_system(page, toy):
+    page.emulate_media(color_scheme="dark")
+    begin(page, toy)
+    main, toggle = page.locator("main"), page.get_by_role("button", name="Toggle theme")
+    expect(main).to_have_css("background-color", DARK)
+    page.emulate_media(color_scheme="light")
+    page.reload()
+    shows(page, 0)
+    expect(main).to_have_css("background-color", LIGHT)
+    toggle.click()
+    page.wait_for_function("() => document.cookie.includes('workbench-dark=1')", timeout=WAIT)
+    page.reload()
+    shows(page, 0)
+    expect(main).to_have_css("background-color", DARK)
+
+
 def test_escape_stops_work_but_not_from_within_a_menu(page, toy):
     begin(page, toy + "?number=13", 13)
     expect(page.get_by_text("doubling")).to_be_visible(timeout=WAIT)

@@ -304,9 +304,12 @@ def test_the_training_curve_ends_at_the_objective_of_the_summary(query, one_thre
 
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
-@pytest.mark.parametrize("inducing, other", [("auto", False), (100, False), (30, True)])
-def test_a_model_of_a_mixture_is_moved_if_the_apps_own_has_its_inducing_inputs(inducing, other):
-    """By their number, as that of means is written as one."""
-    ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
+@pytest.mark.parametrize("inducing, other, bags, values", [
+    ("auto", False, 20, {}), (100, False, 20, {}), (30, True, 20, {}),
+    ("auto", False, 120, {"likelihood": "normal"})])
+def test_a_model_of_a_mixture_is_moved_if_the_apps_own_has_its_inducing_inputs(
+        inducing, other, bags, values):
+    """By their number: of many means there are more."""
+    ds = wb.load("swiss-roll", n_bags=bags, mean_size=10, size_std=4, **values)
     fit = wb.VBAgg(kernel="rbf", inducing=inducing, max_steps=1).fit(ds)
     assert exploring._other_inducing(fit) == other

@@ -135,7 +135,8 @@ class VariationalOptions(AggregatedOptions):
         "auto", f"inducing inputs of each stationary term; auto is {SHARE_INDUCING} of the number "
         f"of bags, from {LEAST_INDUCING} to {MOST_INDUCING}, and above the first of these while "
         f"individuals (clusters with compress) times inducing inputs are at most "
-        f"{MOST_LEARNT_ON // 1_000_000} million", bounds=(1, 20_000))
+        f"{MOST_LEARNT_ON // 1_000_000} million; of averages and Normal values one a bag, within "
+        "the same two", bounds=(1, 20_000))
     compress: int = option(
         40, "most clusters per area while hyperparameters are learnt on more than 4,000 "
         "individuals; 0 uses all", bounds=(0, 1_000_000))
@@ -147,11 +148,12 @@ class VariationalOptions(AggregatedOptions):
         "individuals (clusters with compress; not fewer than features) is above 40 million",
         bounds=(0, 1000))
     inducing_inputs: str = option(
-        "held", "where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters; "
+        "auto", "where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters; "
         "averages, nowhere: averages of f over areas stand for them, or over parts of areas where "
         "these are fewer, or over groups of them where they are more (fewer where individuals are "
-        "so many that each would be of fewer than five points; seeds where these were under half)",
-        choices=("held", "learnt", "averages"))
+        "so many that each would be of fewer than five points; seeds where these were under half); "
+        "auto is averages of Normal values of areas unless their number is given, else held",
+        choices=("auto", "held", "learnt", "averages"))
     layout: str = option(
         "additive", "additive: inducing inputs per term; joint: one set for the whole kernel",
         choices=LAYOUTS)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+import xarray as xr
 
 from workbench.checks import ApproximationWarning, InputError, reading, require, warn
 from workbench.gp.models.keeping import probe
+from workbench.gp.models.vbagg.design import with_inducing
 from workbench.labelled.classes.registry import make_model
 from workbench.labelled.saving import FORMAT, SCHEMA_VERSION, unflatten
 from workbench.labelled.stored.archive import LIMIT, read_archive
@@ -19,8 +21,9 @@ from workbench.labelled.stored.datasets import decode
 if TYPE_CHECKING:
     from workbench.labelled.fit import Fit
 
-#: Models whose number of inducing inputs came to grow with that of the bags.
-_HUNDRED = ("vbagg", "centre-point")
+#: Models whose number and kind of inducing inputs came to go by the bags, and the version in which
+#: those of Normal values became averages.
+_INDUCING, _AVERAGED = ("vbagg", "centre-point"), 4
 _KEYS = {"format", "version", "model", "options", "facts", "fit", "data", "versions"}
 _AGREE = 1e-6       # of mean and sd, within which a fit must predict what it did when it was saved
 
@@ -83,31 +86,42 @@ def load_fit(path: str | Path, *, device: str | None = None, limit: int = LIMIT)
 def _assembled(path: str | Path, facts: Mapping, arrays: Mapping[str, np.ndarray],
                device: str | None) -> Fit:
     options = dict(facts["options"]) | ({} if device is None else {"device": device})
-    stated = facts["facts"]
-    if facts["version"] == 1:
-        options, stated = _as_meant(facts["model"], options, stated)
-    model = make_model(facts["model"], **options)
+    stated, version, name = facts["facts"], facts["version"], facts["model"]
+    if version == 1:
+        options, stated = _of_a_hundred(name, options, stated)
     datasets = {}
     for k, told in enumerate(facts["data"]):
         prefix = f"data/{k}/"
         datasets[told["name"]] = decode(told, {
-            name.removeprefix(prefix): value for name, value in arrays.items()
-            if name.startswith(prefix)})
-    tensors = {name: torch.as_tensor(value) for name, value in arrays.items()
-               if name.startswith("fit")}
+            key.removeprefix(prefix): value for key, value in arrays.items()
+            if key.startswith(prefix)})
+    if version < _AVERAGED and name in _INDUCING:
+        options = _of_seeds(name, options, datasets["data"])
+    model = make_model(name, **options)
+    tensors = {key: torch.as_tensor(value) for key, value in arrays.items()
+               if key.startswith("fit")}
     fit = model._recalled(datasets, stated, unflatten(facts["fit"], tensors, "fit"))
     _compare(path, fit, arrays)
     return fit
 
 
-def _as_meant(model: str, options: dict, stated: Mapping) -> tuple[dict, Mapping]:
+def _of_a_hundred(model: str, options: dict, stated: Mapping) -> tuple[dict, Mapping]:
     """Options of a file of version 1, of which 100 inducing inputs were the default."""
-    if model in _HUNDRED:
+    if model in _INDUCING:
         options = {"inducing": 100} | options
     if "candidates" in stated:
         stated = {**stated, "candidates": {name: {"inducing": 100} | one
                                            for name, one in stated["candidates"].items()}}
     return options, stated
+
+
+def _of_seeds(model: str, options: dict, ds: xr.Dataset) -> dict:
+    """Options of a file from before averages were the default for Normal values of areas."""
+    options = {"inducing_inputs": "held"} | options
+    if options["inducing_inputs"] == "averages" and "inducing" not in options:
+        sizes = torch.bincount(torch.as_tensor(ds["membership"].values))
+        options["inducing"] = with_inducing(make_model(model, **options).options, sizes).inducing
+    return options
 
 
 def _compare(path: str | Path, fit: Fit, arrays: Mapping[str, np.ndarray]) -> None:

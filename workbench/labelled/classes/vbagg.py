@@ -73,7 +73,8 @@ class VBAgg(LabelledModel):
     inducing : int or str, default "auto"
         Inducing inputs of each stationary term; auto is 0.4 of the number of bags, from 100 to 400,
         and above the first of these while individuals (clusters with compress) times inducing
-        inputs are at most 2 million; from 1 to 20,000.
+        inputs are at most 2 million; of averages and Normal values one a bag, within the same two;
+        from 1 to 20,000.
     compress : int, default 40
         Most clusters per area while hyperparameters are learnt on more than 4,000 individuals; 0
         uses all; from 0 to 1,000,000.
@@ -83,11 +84,12 @@ class VBAgg(LabelledModel):
         auto ends when they are worth 12, allows 8 for each hyperparameter, at least 32, and is 0
         with more than 12, or where (settings + 3 x hyperparameters) x features x individuals
         (clusters with compress; not fewer than features) is above 40 million; from 0 to 1,000.
-    inducing_inputs : {"held", "learnt", "averages"}, default "held"
+    inducing_inputs : {"auto", "held", "learnt", "averages"}, default "auto"
         Where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters; averages,
         nowhere: averages of f over areas stand for them, or over parts of areas where these are
         fewer, or over groups of them where they are more (fewer where individuals are so many that
-        each would be of fewer than five points; seeds where these were under half).
+        each would be of fewer than five points; seeds where these were under half); auto is
+        averages of Normal values of areas unless their number is given, else held.
     layout : {"additive", "joint"}, default "additive"
         additive: inducing inputs per term; joint: one set for the whole kernel.
 
@@ -121,6 +123,6 @@ class VBAgg(LabelledModel):
                  likelihood: str = "auto", link: str = "auto", bound: str = "default",
                  overdispersion: str = "auto", persistence: str = "auto",
                  nugget: float | str = "auto", inducing: int | str = "auto", compress: int = 40,
-                 average: int | str = 0, inducing_inputs: str = "held",
+                 average: int | str = 0, inducing_inputs: str = "auto",
                  layout: str = "additive") -> None:
         self._set(locals())

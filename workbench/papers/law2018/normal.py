@@ -19,7 +19,7 @@ _MODELS = {
     "bag-constant": (BagConstant, {}, False),
     "constant": (Constant, {}, False),
     "centre-point": (CentrePointGP, {"link": "identity"}, True),
-    "vbagg-normal": (VBAgg, {"link": "identity"}, True),
+    "vbagg-normal": (VBAgg, {"link": "identity", "inducing_inputs": "held"}, True),
     "nystrom": (Nystrom, {"link": "identity", "intercept": "learn", "inducing": 100,
                           "manifold_penalty": 0.0, "weight_penalty": 1.0}, True),
     "neural-network": (NeuralNetwork, {"link": "identity", "intercept": "learn", "hidden": 30,

@@ -7,7 +7,7 @@ import param
 
 from workbench.ui.base import messages
 
-COOKIE = "workbench-dark"
+COOKIE, SYSTEM = "workbench-dark", "workbench-system"   # what was chosen, and what the system has
 PHONE = 600         # pixels below which the sidebar lies over the page
 
 

@@ -28,6 +28,9 @@ _LOCK, _LOADING = threading.Lock(), threading.Lock()
 PAGE_DRAWN = threading.Event()
 
 
+TIDY.at_work = lambda: bool(_AT_WORK)
+
+
 def load_models() -> None:
     """Import all models, one thread at a time: two that meet half-way see modules half made."""
     with _LOADING:

@@ -26,10 +26,13 @@ class Tidy:
     ----------
     rest : float
         Seconds to wait for more work.
+    at_work : callable, optional
+        Whether there is work: it may still use what is otherwise gone, such as the page that it
+        was for, so that circles are looked for at the first rest after it.
     """
 
-    def __init__(self, rest: float = REST):
-        self._rest, self._lock, self._timer = rest, threading.Lock(), None
+    def __init__(self, rest: float = REST, at_work: Callable[[], bool] = lambda: False):
+        self._rest, self._lock, self._timer, self.at_work = rest, threading.Lock(), None, at_work
         self._library, self._forgetful, self._circles = _gnu(), set(), False
 
     def also(self, forget: Callable[[], None]) -> None:
@@ -37,7 +40,7 @@ class Tidy:
         self._forgetful.add(forget)
 
     def soon(self, circles: bool = False) -> None:
-        """Give memory back once nothing has asked for that for a while.
+        """Give memory back once nothing has asked for that for a while; the end of work asks, too.
 
         Parameters
         ----------
@@ -57,8 +60,9 @@ class Tidy:
         """Give memory back."""
         for forget in tuple(self._forgetful):
             forget()
+        at_work = self.at_work()
         with self._lock:
-            circles, self._circles = self._circles, False
+            circles, self._circles = self._circles and not at_work, self._circles and at_work
         if circles:
             gc.collect()
         if self._library is not None:

@@ -19,7 +19,7 @@ from panel.links import Callback
 
 from workbench.ui.base import first_room, messages
 from workbench.ui.base.arrival import keep_until_connected, when_made
-from workbench.ui.base.browser import COOKIE, PHONE, Browser
+from workbench.ui.base.browser import COOKIE, PHONE, SYSTEM, Browser
 from workbench.ui.base.glossary import Glossary
 from workbench.ui.base.in_order import send_in_order
 from workbench.ui.base.jobs import PAGE_DRAWN, Run
@@ -97,7 +97,7 @@ def show(app: App, about: str | None = None) -> None:
         app.frame(made, store)
     pn.state.curdoc.template_variables.update(
         loading_words=messages.LOADING_WORDS, session=first_room.session(pn.state.curdoc),
-        phone=PHONE, sidebar=SIDEBAR if made.sidebar_open else 0)
+        cookies=[COOKIE, SYSTEM], phone=PHONE, sidebar=SIDEBAR if made.sidebar_open else 0)
     made.servable()
 
 
@@ -260,8 +260,8 @@ def follow(state: State, escape: Callable[[], None], notice: Notice) -> Browser:
 
 
 def dark_before() -> bool:
-    """Whether the page was dark when it was last left."""
-    return pn.state.cookies.get(COOKIE) == "1"
+    """Whether the page was made dark, or, where nobody has chosen, the system is."""
+    return pn.state.cookies.get(COOKIE, pn.state.cookies.get(SYSTEM)) == "1"
 
 
 def page(title: str, sidebar: list, main: list, browser: Browser, about: str = "") -> pmui.Page:

@@ -75,7 +75,9 @@ def _other_inducing(fit) -> bool:
     from workbench.gp.models.vbagg.design import with_inducing
 
     state = fit.inner.state
-    usual = with_inducing(VariationalOptions(link=state.options.link), state.given.bags.sizes)
+    usual = with_inducing(
+        VariationalOptions(link=state.options.link, inducing_inputs="averages"),
+        state.given.bags.sizes, state.likelihood.has_noise)
     return state.options.inducing != usual.inducing
 
 

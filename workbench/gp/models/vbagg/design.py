@@ -134,15 +134,25 @@ def learns_on_clusters(sizes: Tensor, most: int) -> bool:
     return most > 0 and not few and float(sizes.max()) > most
 
 
-def with_inducing(options: VariationalOptions, sizes: Tensor) -> VariationalOptions:
-    """Options with a number of inducing inputs for bags of these numbers of individuals.
+def with_inducing(options: VariationalOptions, sizes: Tensor, valued: bool = False
+                  ) -> VariationalOptions:
+    """Options with inducing inputs, and a number of them, for bags of so many individuals each.
 
     Totals of many bags show more detail than 100 inducing inputs can follow: what they cannot is
     learnt as effects of areas, and the map is too smooth. More are taken while that is affordable,
     and not under the square link, whose bound has a matrix of all of them for each bag.
+
+    ``valued``: whether they are areas with Normal noise. What few inducing inputs miss of these is
+    learnt as noise; averages over areas, one for each, are exact under the identity link, and a
+    few hundred of them cost little.
     """
+    if options.inducing_inputs == "auto":
+        averaged = valued and options.inducing == "auto"
+        options = replace(options, inducing_inputs="averages" if averaged else "held")
     if options.inducing != "auto":
         return options
+    if valued and options.inducing_inputs == "averages":
+        return replace(options, inducing=min(max(LEAST_INDUCING, len(sizes)), MOST_INDUCING))
     on_clusters, individuals = learns_on_clusters(sizes, options.compress), int(sizes.sum())
     learnt = int(sizes.clamp_max(options.compress).sum()) if on_clusters else individuals
     most = min(int(SHARE_INDUCING * len(sizes)), MOST_INDUCING, MOST_LEARNT_ON // learnt,

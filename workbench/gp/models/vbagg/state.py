@@ -73,7 +73,8 @@ class VariationalState(Recalled):
         self.source = cast_source(kind.observed(source), options)
         self.options = options = with_inducing(
             replace(options, noise=noise_convention(options, self.source, given)),
-            (design.bags if design else model.reduce(source.bags)).sizes)
+            (design.bags if design else model.reduce(source.bags)).sizes,
+            kind.has_noise and not model.at_centres)
         self.reduce, self.at_centres = model.reduce, model.at_centres
         require(options.kernel == "constant" or self.source.bags.x.shape[1] > 0,
                 "the data have neither covariates nor coordinates, so that nothing tells "
