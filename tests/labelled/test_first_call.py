@@ -4,11 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 
 import workbench as wb
 from tests.reference import country
 from workbench.checks import ConvergenceWarning, ExtrapolationWarning, FitWarning, InputError
+from workbench.gp.models.options import VariationalOptions
+from workbench.gp.models.vbagg.design import with_inducing
 from workbench.gp.models.vbagg.state import VariationalState
 from workbench.labelled.source import to_source
 
@@ -127,7 +130,7 @@ def test_ctrl_c_while_a_fit_is_diagnosed_is_the_users_and_keeps_nothing(monkeypa
 
 @pytest.mark.parametrize("kind, aggregation, areas, expected", [
     ("continuous", "mean", 216, ("averages", 216)), ("continuous", "mean", 40, ("averages", 100)),
-    ("continuous", "mean", 3_000, ("averages", 400)), ("count", "mean", 216, ("averages", 216)),
+    ("continuous", "mean", 3_000, ("held", 400)), ("count", "mean", 216, ("averages", 216)),
     ("continuous", "sum", 216, ("averages", 216)), ("count", "sum", 300, ("held", 120))])
 def test_values_that_are_no_counts_have_an_average_for_each_area(
         kind, aggregation, areas, expected):
@@ -141,6 +144,20 @@ def test_values_that_are_no_counts_have_an_average_for_each_area(
     own, auto = (VariationalState(one._inner, to_source(ds)).options for one in (model, weighed))
     assert (own.inducing_inputs, own.inducing) == expected
     assert (auto.inducing_inputs, auto.inducing) == ("averages", expected[1])
+
+
+def test_points_stand_for_many_large_areas_of_means():
+    """An average over each would be of too few points, and 300 seeds take long."""
+    one = VariationalOptions()
+    for sizes, expected in (((50,) * 280, ("averages", 280)), ((50,) * 300, ("held", 120))):
+        found = with_inducing(one, torch.tensor(sizes), valued=True)
+        assert (found.inducing_inputs, found.inducing) == expected
+    bags = country(bags=280, size=50)
+    means = bags.assign(value=("bag", bags["value"].values, {
+        "kind": "continuous", "aggregation": "mean", "units": "cases"}))
+    model = wb.VBAgg(kernel="rbf(coordinates)", link="identity")
+    state = VariationalState(model._inner, to_source(means))
+    assert state.field.averaging[0] is not None and len(state.field.q_mean) == 280
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ def searched(place, y, basis):
     left = null.T @ y
 
     def misfit(length, size, noise):
-        if max(length, size) > 5:       # of 150 times the square there are only rounding errors
+        if max(length, size) > 5:       # beyond, rounding errors lead it on without end
             return np.inf
         inside = null.T @ (np.exp(size) * matern(place, np.exp(length)) + noise * np.eye(len(y)))
         inside = inside @ null

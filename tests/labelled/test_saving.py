@@ -269,6 +269,10 @@ def test_files_of_former_versions_are_read(path):
                          ("bag_std", over.std)):
         np.testing.assert_allclose(values, expected[name], rtol=1e-6)
     assert fit.hyperparameters.keys() == expected["hyperparameters"].keys()
+    if "inducing" in expected:          # what it is conditioned with at other hyperparameters
+        state = fit.inner.state
+        assert [state.options.inducing_inputs, state.options.inducing] == expected["inducing"]
+        assert len(fit.with_hyperparameters({}).inner.state.field.q_mean) == len(state.field.q_mean)
 
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")

@@ -11,13 +11,14 @@ from workbench.bagging import periods_of
 from workbench.checks import choose
 from workbench.gp.likelihoods.links import LINKS
 from workbench.gp.likelihoods.noise import AREA
+from workbench.gp.models.options import averages_of
 from workbench.labelled.scale_of_values import (
     DECISIVE,
     individuals,
     log_scale_gain,
 )
 from workbench.labelled.source import Converted
-from workbench.schema import COVARIATE, aggregation, kind
+from workbench.schema import BAG, COVARIATE, aggregation, counts_add_up, kind
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,28 @@ def options_for(candidate: Candidate, effort: Effort, seed: int) -> dict:
     """Options of `workbench.VBAgg` that are a candidate's own."""
     return {"kernel": candidate.kernel, "transform": candidate.transform, "seed": seed,
             "average": effort.average}
+
+
+def inducing_of(ds: xr.Dataset) -> int | str:
+    """Inducing variables of each smooth term: of values that are no counts one an area, or 400.
+
+    Fewer than there are areas make a map that is smoother than the areas' values, and what they
+    miss is learnt as noise; with Normal noise more of them cost little. Of merged areas there are
+    as many as of all.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset.
+
+    Returns
+    -------
+    int or "auto"
+        As `workbench.VBAgg` chooses it of counts and positives out of trials.
+    """
+    if "trials" in ds or counts_add_up(ds):
+        return "auto"
+    return averages_of(ds.sizes[BAG])
 
 
 def options_of_values(data: Converted, given: Mapping | None = None) -> dict:

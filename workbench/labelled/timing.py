@@ -19,6 +19,7 @@ from workbench.gp.models.vbagg.design import MOST_FEATURES, learns_on_clusters, 
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import VariationalState
 from workbench.gp.models.vbagg.summed_out import aside
+from workbench.labelled.candidates import inducing_of
 from workbench.labelled.recurring import areas_with_effects
 from workbench.labelled.source import to_source
 
@@ -114,12 +115,11 @@ def auto_bytes(ds: xr.Dataset, summed: bool = False) -> float:
     """
     individuals, columns = ds["covariates"].shape
     sizes = torch.bincount(torch.as_tensor(ds["membership"].values))
-    trials, counted = "trials" in ds, schema.counts_add_up(ds)
-    options = with_inducing(
-        VBAgg(inducing_inputs="averages").options, sizes, not (trials or counted))
+    options = with_inducing(VBAgg(inducing=inducing_of(ds)).options, sizes)
     clusters = sizes.clamp_max(options.compress)
     large = learns_on_clusters(sizes, options.compress)
     learnt = int(clusters.sum()) if large else individuals
+    trials, counted = "trials" in ds, schema.counts_add_up(ds)
     areas = areas_with_effects(ds)
     lasting = 0 if areas is None else len(areas[0])
     apart = trials and lasting == len(sizes)

@@ -42,7 +42,7 @@ def choose(page, label, option):
 def test_the_first_page_and_a_fit_that_is_cancelled(page, apps_url):
     """The fixture fails the test on any request off this machine and on any script error."""
     open_app(page, f"{apps_url}/disaggregate")
-    expect(status(page)).to_contain_text("120 areas → 10,000 individuals")
+    expect(status(page)).to_contain_text("120 areas → 10,000 pixels")
     expect(badge(page)).to_contain_text("Preview, not fitted: one model at its starting values")
     assert all(fingerprint(page))
     snapshot = page.locator("body").aria_snapshot()

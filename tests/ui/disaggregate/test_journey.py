@@ -74,7 +74,7 @@ def test_own_areas_become_a_judged_map_an_export_and_a_report_by_keys_alone(
     expect(dialog).to_contain_text("Done: leave these areas out")
     enter(page, "button", "Use these data", dialog)
     expect(dialog).to_be_hidden()
-    expect(status(page)).to_contain_text("11 areas → 396 individuals. Mean rate")
+    expect(status(page)).to_contain_text("11 areas → 396 pixels. Mean rate")
 
     enter(page, "button", "Fit")
     verdict = page.get_by_role("note").filter(has_text="of the held-out areas")

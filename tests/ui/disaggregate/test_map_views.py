@@ -186,7 +186,7 @@ def test_the_data_are_drawn_before_there_are_maps(country):
     maps, status = Maps(store), Numbers(store)
     assert np.isfinite(maps.atlas.areas.source.data["observed"]).all()
     assert np.isnan(maps.atlas.fine.source.data["mean"][0]).all()
-    assert status.text.text == "6 areas → 10,000 individuals. No fine map yet."
+    assert status.text.text == "6 areas → 10,000 pixels. No fine map yet."
     assert not status.cost.visible
 
 

@@ -183,5 +183,5 @@ def test_all_formats_are_taken_and_broken_files_are_explained_on_one_page(
         expect(dialog.get_by_role("button", name="Use these data")).to_be_enabled()
     press(page, "Use these data")
     expect(dialog).to_be_hidden()
-    expect(status(page)).to_contain_text("12 areas → 432 individuals. Mean rate")
+    expect(status(page)).to_contain_text("12 areas → 432 pixels. Mean rate")
     assert problems == []

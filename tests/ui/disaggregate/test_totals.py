@@ -106,4 +106,5 @@ def test_a_pixel_that_areas_share_is_one_pixel(shared):
     pixels = len({*zip(data["row"].values, data["column"].values, strict=True)})
     assert counted(data) == pixels < data.sizes["individual"] and in_parts(data)
     assert in_words(data).startswith(f"{pixels:,} pixels ({data.sizes['individual']:,} indiv")
-    assert messages.individuals(432) == "432 individuals"
+    assert [messages.individuals(432, one) for one in (None, 432)] == [
+        "432 individuals", "432 pixels"]

@@ -104,12 +104,25 @@ def averages(term: Term, whole: Geometry, learning: Geometry, count: int, seed: 
     return x, SegmentMean(Bags(x, membership, weight, int(membership[-1]) + 1, bags.columns))
 
 
+def one_each(learnt: int, areas: int) -> bool:
+    """Whether there may be an average of points of its own for each area.
+
+    Parameters
+    ----------
+    learnt : int
+        Individuals, or clusters of them, that hyperparameters are learnt on.
+    areas : int
+        Number of areas.
+    """
+    return learnt * areas * _POINTS <= 2 * _MOST
+
+
 def _most_averages(learnt: int, wanted: int, every: bool) -> int:
     """Most averages of five points that as many as are learnt on allow for.
 
     ``every``: there is one of each area, which is exact; that is worth twice as many points.
     """
-    if every and 2 * _MOST // learnt >= _POINTS * wanted:
+    if every and one_each(learnt, wanted):
         return wanted
     return _MOST // learnt // _POINTS
 

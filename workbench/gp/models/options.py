@@ -33,6 +33,11 @@ LEAST_INSIDE = 2.0      # individuals of an area, below which nothing is expecte
 LEAST_INDUCING, MOST_INDUCING, SHARE_INDUCING, MOST_LEARNT_ON = 100, 400, 0.4, 2_000_000
 
 
+def averages_of(areas: int) -> int:
+    """Number of averages that stand for the inducing inputs of so many Normal values."""
+    return min(max(LEAST_INDUCING, areas), MOST_INDUCING)
+
+
 def option(default, help: str, *, choices=None, bounds=None, unit: str = ""):
     """A dataclass field with the metadata that flags and widgets are derived from."""
     metadata = dict(help=help, choices=choices, bounds=bounds, unit=unit)
@@ -135,8 +140,8 @@ class VariationalOptions(AggregatedOptions):
         "auto", f"inducing inputs of each stationary term; auto is {SHARE_INDUCING} of the number "
         f"of bags, from {LEAST_INDUCING} to {MOST_INDUCING}, and above the first of these while "
         f"individuals (clusters with compress) times inducing inputs are at most "
-        f"{MOST_LEARNT_ON // 1_000_000} million; of averages and Normal values one a bag, within "
-        "the same two", bounds=(1, 20_000))
+        f"{MOST_LEARNT_ON // 1_000_000} million; of averages and Normal values of whole areas one "
+        "a bag, within the same two", bounds=(1, 20_000))
     compress: int = option(
         40, "most clusters per area while hyperparameters are learnt on more than 4,000 "
         "individuals; 0 uses all", bounds=(0, 1_000_000))
@@ -152,7 +157,9 @@ class VariationalOptions(AggregatedOptions):
         "averages, nowhere: averages of f over areas stand for them, or over parts of areas where "
         "these are fewer, or over groups of them where they are more (fewer where individuals are "
         "so many that each would be of fewer than five points; seeds where these were under half); "
-        "auto is averages of Normal values of areas unless their number is given, else held",
+        f"auto is averages of Normal values of up to {MOST_INDUCING} whole areas, unless inducing "
+        "is given or individuals (clusters with compress) times areas are more than 3.2 million, "
+        "else held",
         choices=("auto", "held", "learnt", "averages"))
     layout: str = option(
         "additive", "additive: inducing inputs per term; joint: one set for the whole kernel",

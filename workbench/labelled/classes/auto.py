@@ -22,6 +22,7 @@ from workbench.labelled.candidates import (
     Effort,
     candidates_for,
     effort_named,
+    inducing_of,
     options_for,
     options_of_values,
 )
@@ -272,7 +273,7 @@ class Auto(LabelledModel):
     def _models(self, data: Converted, chosen: list[Candidate], effort: Effort,
                 given: Mapping | None = None) -> dict[str, VBAgg]:
         shared = options_of_values(data, given) | {
-            "inducing_inputs": "averages",
+            "inducing": inducing_of(data.ds), "inducing_inputs": "averages",
             "dtype": self.options.dtype, "device": self.options.device}
         return {one.name: VBAgg(**options_for(one, effort, self.options.seed), **shared)
                 for one in chosen}

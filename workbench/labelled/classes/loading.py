@@ -118,7 +118,8 @@ def _of_a_hundred(model: str, options: dict, stated: Mapping) -> tuple[dict, Map
 def _of_seeds(model: str, options: dict, ds: xr.Dataset) -> dict:
     """Options of a file from before averages were the default for Normal values of areas."""
     options = {"inducing_inputs": "held"} | options
-    if options["inducing_inputs"] == "averages" and "inducing" not in options:
+    own = model == "vbagg" and options["inducing_inputs"] == "averages"
+    if own and "inducing" not in options:       # of areas as points the number is as it was
         sizes = torch.bincount(torch.as_tensor(ds["membership"].values))
         options["inducing"] = with_inducing(make_model(model, **options).options, sizes).inducing
     return options

@@ -73,8 +73,8 @@ class VBAgg(LabelledModel):
     inducing : int or str, default "auto"
         Inducing inputs of each stationary term; auto is 0.4 of the number of bags, from 100 to 400,
         and above the first of these while individuals (clusters with compress) times inducing
-        inputs are at most 2 million; of averages and Normal values one a bag, within the same two;
-        from 1 to 20,000.
+        inputs are at most 2 million; of averages and Normal values of whole areas one a bag, within
+        the same two; from 1 to 20,000.
     compress : int, default 40
         Most clusters per area while hyperparameters are learnt on more than 4,000 individuals; 0
         uses all; from 0 to 1,000,000.
@@ -89,7 +89,8 @@ class VBAgg(LabelledModel):
         nowhere: averages of f over areas stand for them, or over parts of areas where these are
         fewer, or over groups of them where they are more (fewer where individuals are so many that
         each would be of fewer than five points; seeds where these were under half); auto is
-        averages of Normal values of areas unless their number is given, else held.
+        averages of Normal values of up to 400 whole areas, unless inducing is given or individuals
+        (clusters with compress) times areas are more than 3.2 million, else held.
     layout : {"additive", "joint"}, default "additive"
         additive: inducing inputs per term; joint: one set for the whole kernel.
 

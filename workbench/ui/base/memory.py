@@ -28,7 +28,7 @@ class Tidy:
         Seconds to wait for more work.
     at_work : callable, optional
         Whether there is work: it may still use what is otherwise gone, such as the page that it
-        was for, so that circles are looked for at the first rest after it.
+        was for, so that circles are looked for once more at the first rest after it.
     """
 
     def __init__(self, rest: float = REST, at_work: Callable[[], bool] = lambda: False):
@@ -62,7 +62,7 @@ class Tidy:
             forget()
         at_work = self.at_work()
         with self._lock:
-            circles, self._circles = self._circles and not at_work, self._circles and at_work
+            circles, self._circles = self._circles, self._circles and at_work
         if circles:
             gc.collect()
         if self._library is not None:

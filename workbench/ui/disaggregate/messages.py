@@ -117,10 +117,11 @@ def badge(exact: bool, kind: str, seconds: float, steps: int, area_effect: bool)
 
 
 def individuals(count: int, pixels: int | None = None) -> str:
-    """What a map is of; where areas share pixels also how many these are."""
-    return f"{count:,} individuals" if pixels is None else (
-        f"{pixels:,} pixels ({count:,} individuals: each area has its own part of a pixel that "
-        "areas share)")
+    """What a map is of: pixels where it has some, also as parts of pixels that areas share."""
+    if pixels is None or pixels == count:
+        return f"{count:,} individuals" if pixels is None else f"{count:,} pixels"
+    return (f"{pixels:,} pixels ({count:,} individuals: each area has its own part of a pixel that "
+            "areas share)")
 
 
 def data_line(areas: int, individuals: str) -> str:

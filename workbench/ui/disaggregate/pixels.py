@@ -55,5 +55,4 @@ def in_words(ds: xr.Dataset) -> str:
     ...                             "column": ("individual", [4, 4, 4])}))
     '2 pixels (3 individuals: each area has its own part of a pixel that areas share)'
     """
-    individuals = ds.sizes["individual"]
-    return messages.individuals(individuals, counted(ds) if in_parts(ds) else None)
+    return messages.individuals(ds.sizes["individual"], counted(ds))

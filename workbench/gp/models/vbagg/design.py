@@ -15,7 +15,7 @@ from workbench.gp.data.bags import Bags, Source
 from workbench.gp.data.compression import Clusters, compress
 from workbench.gp.data.inputs import InputTransform, fit_inputs
 from workbench.gp.data.recurring import without_kept
-from workbench.gp.fields.averages import averages
+from workbench.gp.fields.averages import averages, one_each
 from workbench.gp.fields.geometry import Geometry, geometry
 from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.grammar import JointTerm, Term
@@ -30,6 +30,7 @@ from workbench.gp.models.options import (
     MOST_LEARNT_ON,
     SHARE_INDUCING,
     VariationalOptions,
+    averages_of,
 )
 
 # Entries of the features of all individuals that are kept at once: 400 MB in float64.
@@ -143,18 +144,19 @@ def with_inducing(options: VariationalOptions, sizes: Tensor, valued: bool = Fal
     and not under the square link, whose bound has a matrix of all of them for each bag.
 
     ``valued``: whether they are areas with Normal noise. What few inducing inputs miss of these is
-    learnt as noise; averages over areas, one for each, are exact under the identity link, and a
-    few hundred of them cost little.
+    learnt as noise; averages over areas, one for each, are exact under the identity link. They are
+    taken where there can be one for each.
     """
+    on_clusters, individuals = learns_on_clusters(sizes, options.compress), int(sizes.sum())
+    learnt = int(sizes.clamp_max(options.compress).sum()) if on_clusters else individuals
     if options.inducing_inputs == "auto":
-        averaged = valued and options.inducing == "auto"
+        averaged = (valued and options.inducing == "auto" and len(sizes) <= MOST_INDUCING
+                    and one_each(learnt, len(sizes)))
         options = replace(options, inducing_inputs="averages" if averaged else "held")
     if options.inducing != "auto":
         return options
     if valued and options.inducing_inputs == "averages":
-        return replace(options, inducing=min(max(LEAST_INDUCING, len(sizes)), MOST_INDUCING))
-    on_clusters, individuals = learns_on_clusters(sizes, options.compress), int(sizes.sum())
-    learnt = int(sizes.clamp_max(options.compress).sum()) if on_clusters else individuals
+        return replace(options, inducing=averages_of(len(sizes)))
     most = min(int(SHARE_INDUCING * len(sizes)), MOST_INDUCING, MOST_LEARNT_ON // learnt,
                MOST_FEATURES // individuals)
     return replace(options, inducing=LEAST_INDUCING if options.link == "square" else max(

@@ -65,11 +65,12 @@ def _note_few_inducing(fit) -> None:
         field.terms, field.inducing, field.blocks().values(), strict=True)
         if z is not None and term.name != PERSISTENT), default=areas)
     if most == state.options.inducing and areas > _EACH * most:      # else there are no more places
+        kept = ", inducing_inputs='averages'" if state.options.inducing_inputs == "averages" else ""
         fit.history.notes.append(
             f"{most} inducing inputs stand for {areas:,} areas, so that the map may be smoother, "
             "and its intervals narrower, than the totals tell: try "
-            f"inducing={min(areas // _EACH, _MOST):,}, whose cost grows with the square of their "
-            "number, or look whether wb.recover prefers it")
+            f"inducing={min(areas // _EACH, _MOST):,}{kept}, whose cost grows with the square of "
+            "their number, or look whether wb.recover prefers it")
 
 
 def _note_smooth_inside(fit) -> None:
