@@ -129,22 +129,28 @@ def test_without_a_map_it_is_fay_and_herriot(by):
 
 
 @pytest.mark.slow
-def test_intervals_cover_whether_or_not_areas_differ_beside_their_errors():
-    """Of 40 areas, with effects of sd 0 and 1 beside errors from 0.05 to 2; six made sets each."""
+@pytest.mark.parametrize("where, less", [("held", 0.75), ("averages", 0.9)])
+def test_intervals_cover_whether_or_not_areas_differ_beside_their_errors(where, less):
+    """Of 40 areas, with effects of sd 0 and 1 beside errors from 0.05 to 2; six made sets each.
+
+    Averages follow the areas' own values more closely than points, so that less is left to be
+    taken for certain where effects are not known of.
+    """
     for tau in (0.0, 1.0):
         spread, cover = {"fay-herriot": [], "known": []}, []
         for seed in range(6):
             ds, rng = made(seed), np.random.default_rng(1000 + seed)
             ds = ds.assign(value=ds["value"] + tau * rng.standard_normal(AREAS))
             for noise, kept in spread.items():
-                found = wb.VBAgg(kernel="rbf", noise=noise, seed=seed).fit(ds).at(ds)
+                found = wb.VBAgg(kernel="rbf", noise=noise, seed=seed,
+                                 inducing_inputs=where).fit(ds).at(ds)
                 z = (ds["truth"] - found.mean) / found.std
                 kept.append(float(np.square(z).mean()))
                 if noise == "fay-herriot":
                     cover.append(float((np.abs(z) < 1.96).mean()))
         rms = {noise: np.sqrt(np.mean(kept)) for noise, kept in spread.items()}
         assert 0.85 < np.mean(cover) < 1 and rms["fay-herriot"] < 1.4
-        assert tau == 0 or rms["fay-herriot"] < 0.75 * rms["known"]
+        assert tau == 0 or rms["fay-herriot"] < less * rms["known"]
 
 
 @pytest.mark.parametrize("model", [wb.VBAgg, wb.AggregatedGP, wb.CentrePointGP, wb.Constant])
