@@ -1,6 +1,7 @@
 """A newcomer's first call on data of any kind is right, or says what is wrong."""
 
 import warnings
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import xarray as xr
 import workbench as wb
 from tests.reference import country
 from workbench.checks import ConvergenceWarning, ExtrapolationWarning, FitWarning, InputError
+from workbench.gp.fields.averages import one_each
 from workbench.gp.models.options import VariationalOptions
 from workbench.gp.models.vbagg.design import with_inducing
 from workbench.gp.models.vbagg.state import VariationalState
@@ -152,6 +154,9 @@ def test_points_stand_for_many_large_areas_of_means():
     for sizes, expected in (((50,) * 280, ("averages", 280)), ((50,) * 300, ("held", 120))):
         found = with_inducing(one, torch.tensor(sizes), valued=True)
         assert (found.inducing_inputs, found.inducing) == expected
+    help = next(f for f in fields(one) if f.name == "inducing_inputs").metadata["help"]
+    assert "are more than 3.2 million" in help
+    assert one_each(16_000, 200) and not one_each(16_001, 200)
     bags = country(bags=280, size=50)
     means = bags.assign(value=("bag", bags["value"].values, {
         "kind": "continuous", "aggregation": "mean", "units": "cases"}))
