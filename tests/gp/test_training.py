@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from tests.gp import made
+from workbench.checks import ConvergenceWarning
 from workbench.gp.data.compression import compress
 from workbench.gp.models.registry import MODELS
 from workbench.gp.models.vbagg import design
@@ -44,6 +45,20 @@ def test_cancelling_at_the_third_step_keeps_the_best_state(source):
     reached = max(o for _, o, _ in seen)
     assert reached - 1e-8 < here < reached + 1e-4
     assert torch.isfinite(fit.at(source.bags).quantile([0.1, 0.9])).all()
+
+
+def test_progress_goes_by_what_searches_usually_take(source):
+    """A search that ends by itself is far from the most evaluations allowed."""
+    told, callback = made.cancelling(after=-1)
+    fit = VBAgg(kernel="rbf", inducing=10).fit(source, callback=callback)
+    assert fit.history.converged
+    steps, _, done = (np.array(part) for part in zip(*told, strict=True))
+    assert (np.diff(done) >= 0).all() and 0.4 < done[-1] < 1
+    assert steps[-1] < 0.5 * done[-1] * fit.model.options.max_steps
+    told.clear()
+    with pytest.warns(ConvergenceWarning):
+        VBAgg(kernel="rbf", inducing=10, max_steps=4).fit(source, callback=callback)
+    assert told[-1][2] == 1.0
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -17,7 +17,7 @@ from workbench.evaluation.evidence import FLAT_MAP, of_recovery
 from workbench.evaluation.recovery import recovery_table
 from workbench.evaluation.scoring import crps
 from workbench.gp.models.vbagg.model import VBAgg
-from workbench.labelled import candidates, verdict, weighing
+from workbench.labelled import candidate_fits, candidates, verdict, weighing
 from workbench.labelled.candidates import CANDIDATES, EFFORTS, candidates_for
 from workbench.labelled.held_out import HOW, ONE_SHARE, OneShare, even, hold_out
 from workbench.labelled.verdict import MIXTURE
@@ -416,6 +416,17 @@ def test_cancelling_at_once_keeps_the_first_candidate(ds):
     assert any("cancelled: 1 of 5 candidates" in note for note in fit.notes)
 
 
+def test_progress_goes_by_the_work_of_candidates():
+    """Flat rate and slopes take hardly any time, the sum of two maps as much as all others."""
+    one, two = (candidate_fits._work(kernel) for kernel in ("matern32", "rbf(covariates)+matern32"))
+    for slopes in ("constant", "linear", "constant+linear(covariates)"):
+        assert candidate_fits._work(slopes) == 0.1 < one / 5
+    assert candidate_fits._work("rbf(covariates)*matern32(place)") == one < two / 2
+    quick, normal = (candidates.effort_named(name) for name in ("quick", "normal"))
+    assert normal.weighing(False) == 4 * quick.weighing(False)      # groupings
+    assert quick.weighing(True) == 5                                # folds, learnt anew
+
+
 @pytest.mark.slow
 def test_cancelling_later_keeps_what_there_is(ds, two):
     seen = []
@@ -430,7 +441,7 @@ def test_cancelling_later_keeps_what_there_is(ds, two):
     fit = quick().fit(ds, callback=stop_at(0.21))               # in the second candidate
     assert fit.cancelled and list(fit.candidates) == ["flat", "slopes"]
     assert fit.recovery is None and fit.weights.values.tolist() == [0.5, 0.5]
-    fit = quick().fit(ds, callback=stop_at(0.41))               # while they are weighed
+    fit = quick().fit(ds, callback=stop_at(0.63))               # while they are weighed
     assert fit.cancelled and fit.recovery is None and fit.weights.values.tolist() == [0.5, 0.5]
     assert "weighing the candidates was cancelled" in fit.notes
     assert np.isfinite(fit.at(ds).mean).all()

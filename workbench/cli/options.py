@@ -147,7 +147,8 @@ def data_flags(
 
 def output_flags(
     out: Annotated[Path, typer.Option(
-        rich_help_panel=OUTPUT, help="File to write: .nc, .tif, .cog.tif, .gpkg, .parquet, .csv.")],
+        rich_help_panel=OUTPUT, help="File to write: .nc, .gpkg, .parquet or .csv; maps of pixels "
+        "also .tif and .cog.tif.")],
     report: Annotated[Path | None, typer.Option(
         rich_help_panel=OUTPUT, help="Also write all that is known of the map as one page, "
         ".html.")] = None,

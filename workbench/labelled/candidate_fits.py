@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import accumulate
 
 from workbench.checks import (
     Cancelled,
@@ -14,12 +15,15 @@ from workbench.checks import (
     warn,
 )
 from workbench.gp.data.bags import Source
+from workbench.gp.kernels.grammar import written
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation import checkpoint
 from workbench.gp.optimisation.convergence import doubtful
 from workbench.gp.optimisation.training import scaled_callback
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted
+
+_SLOPES = {"constant", "linear"}
 
 
 def fit_candidates(models: Mapping[str, object], data: Converted, workers: int, averaged: bool,
@@ -57,11 +61,13 @@ def fit_candidates(models: Mapping[str, object], data: Converted, workers: int, 
 
     source, fits, notes = data.source(), {}, []
     inside = workers == 1 or averaged
-    share = 1 / len(models)
+    shares = {name: _work(model.options.kernel) for name, model in models.items()}
+    shares = {name: work / sum(shares.values()) for name, work in shares.items()}
+    ends = dict(zip(shares, accumulate(shares.values()), strict=True))
     tasks = [(name, model._inner, source,
-              part_of(callback, k * share, (k + 1) * share) if inside else None, inside,
+              part_of(callback, ends[name] - shares[name], ends[name]) if inside else None, inside,
               checkpoint.place())
-             for k, (name, model) in enumerate(models.items())]
+             for name, model in models.items()]
     try:
         with tqdm(total=len(tasks), disable=not progress, desc="models", unit="fit") as bar:
             for name, found, told, error in completed(fit_candidate, tasks,
@@ -76,7 +82,7 @@ def fit_candidates(models: Mapping[str, object], data: Converted, workers: int, 
                 if fits[name].cancelled:
                     raise Cancelled
                 if callback is not None and not inside:
-                    callback(len(fits), inner.objective, len(fits) * share)
+                    callback(len(fits), inner.objective, sum(shares[one] for one in fits))
     except stops():
         if not fits:
             raise
@@ -93,6 +99,12 @@ def fit_candidates(models: Mapping[str, object], data: Converted, workers: int, 
         failed = []
     return ({name: fits[name] for name in models if name in fits and name not in failed}, notes,
             False)
+
+
+def _work(kernel: str) -> float:
+    """How long a fit takes, by its smooth terms: slopes take a tenth of one, two take thrice."""
+    smooth = sum(any(name not in _SLOPES for name, _, _ in term) for term in written(kernel))
+    return 0.1 + smooth**1.5
 
 
 def part_of(callback: Callable | None, low: float, high: float) -> Callable | None:

@@ -49,7 +49,8 @@ def maximise(
     progress : bool
         Show a tqdm bar with the objective and the time left.
     callback : callable, optional
-        ``callback(step, objective, fraction)`` after each evaluation; may raise `Cancelled`.
+        ``callback(step, objective, fraction)`` after each evaluation, with the share of the work
+        that is likely done; may raise `Cancelled`.
     restarts : int
         Most times to begin again, in units of the last gradient, while a decrement of more than
         a thousandth of a nat is left.

@@ -34,7 +34,6 @@ from workbench.labelled.source import Converted, to_source
 from workbench.labelled.weighing import GIVEN, Weighing, equal_weights, weigh
 
 _EVALUATIONS = 300      # of the objective in a typical fit, for the estimate of time
-_WEIGHING = 0.5         # time of a fit to merged areas, started from the fit to areas, relative
 
 
 class Auto(LabelledModel):
@@ -133,6 +132,7 @@ class Auto(LabelledModel):
         ds = data.ds
         effort = effort_named(self.options.effort)
         chosen, workers = candidates_for(ds, effort), self._workers(ds)
+        fitting = 1 / (1 + effort.weighing("trials" in ds))         # share of the time
         if progress:
             from workbench.labelled.timing import cost, duration
 
@@ -143,13 +143,14 @@ class Auto(LabelledModel):
             print(told, file=sys.stderr)
         fits, notes, cancelled = fit_candidates(
             self._models(data, chosen, effort), data, workers, bool(effort.average), progress,
-            part_of(callback, 0.0, 0.4))
+            part_of(callback, 0.0, fitting))
         require(bool(fits), "no candidate could be fitted: " + reasons(notes))
         weighing = None
         if not cancelled:
             try:
                 weighing = weigh({name: fit.model for name, fit in fits.items()}, ds, effort,
-                                 self.options.seed, workers, progress, part_of(callback, 0.4, 1.0),
+                                 self.options.seed, workers, progress,
+                                 part_of(callback, fitting, 1.0),
                                  {name: fit.hyperparameters for name, fit in fits.items()})
             except stops():
                 cancelled = True
@@ -258,8 +259,8 @@ class Auto(LabelledModel):
         each = [evaluation_seconds(model._inner, source) for model in self.candidates(ds).values()]
         fits = _EVALUATIONS * sum(each) * (1 + 0.3 * int(effort.average or 0))
         share = 1 if effort.average else min(workers, len(each))    # see `fit_candidates`
-        draws, cost = (effort.folds, 1.0) if "trials" in ds else (groupings, _WEIGHING)
-        return fits / share + draws * cost * fits / min(workers, len(each) * draws)
+        parts = len(each) * (effort.folds if "trials" in ds else groupings)
+        return fits / share + effort.weighing("trials" in ds) * fits / min(workers, parts)
 
     def _workers(self, ds: xr.Dataset) -> int:
         if self.options.device != "cpu":
