@@ -201,17 +201,18 @@ def averages() -> pd.DataFrame:
 def fitted_averages() -> pd.DataFrame:
     """What VBAgg learns by values at points and by averages: bounds, errors, coverage, time."""
     raw = pd.read_csv(RESULTS / "fitted_averages.csv")
-    wide = raw.pivot_table(index=["case", "kind", "link"], columns="variables", sort=False,
-                           values=["objective", "rmse", "cover", "lengthscale", "seconds"])
+    wide = raw.pivot_table(index=["case", "kind", "link"], columns="inducing", sort=False, values=[
+        "start", "objective", "rmse", "cover", "lengthscale", "seconds"])
     ways = ("held", "averages")
     table = pd.DataFrame({f"{name} {way}": wide[name, way] for name in ("rmse", "cover", "seconds")
                           for way in ways})
+    table["before"] = wide["start", "averages"] - wide["start", "held"]
     table["nats"] = wide["objective", "averages"] - wide["objective", "held"]
     table["shorter"] = wide["lengthscale", "averages"] / wide["lengthscale", "held"]
     table.index = table.index.map(", ".join)
     said = dict(zip(ways, ("points", "averages"), strict=True))
     return pick(table, None, {
-        "nats gained": ("nats", digits(1)),
+        "nats gained": ("nats", digits(1)), "before learning": ("before", digits(1)),
         **{f"RMSE, {said[way]}": (f"rmse {way}", digits(3)) for way in ways},
         **{f"95 % cover, {said[way]}": (f"cover {way}", percent) for way in ways},
         "lengthscale, times": ("shorter", digits(2)),
