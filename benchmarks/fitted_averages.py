@@ -92,7 +92,7 @@ def rows(only: str) -> Iterator[dict[str, object]]:
                 rate = fit.at(ds)
                 missed = (rate.mean.values - own)[known] ** 2
                 low, high = (end.values for end in rate.interval(0.95))
-                inside_them = ((low <= own) & (own <= high))[known].mean()
+                within = ((low <= own) & (own <= high))[known].mean()
                 lengths = {key.removesuffix(".lengthscale"): one["value"]
                            for key, one in fit.hyperparameters.items()
                            if key.endswith(".lengthscale")}
@@ -101,7 +101,7 @@ def rows(only: str) -> Iterator[dict[str, object]]:
                        "individuals": ds.sizes["individual"], "link": link, "inducing": where,
                        "variables": last - first, "start": start, "objective": fit.objective,
                        "rmse": np.sqrt(np.average(missed, weights=weight[known])) / values.std(),
-                       "cover": np.nan if kind == "counts" else inside_them,
+                       "cover": np.nan if kind == "counts" else within,
                        "lengthscale": float(np.ravel(next(iter(lengths.values())))[0]),
                        "seconds": seconds}
 

@@ -209,10 +209,10 @@ def fitted_averages() -> pd.DataFrame:
     table["before"] = wide["start", "averages"] - wide["start", "held"]
     table["nats"] = wide["objective", "averages"] - wide["objective", "held"]
     table["shorter"] = wide["lengthscale", "averages"] / wide["lengthscale", "held"]
-    table.index = table.index.map(", ".join)
+    table.index = [", ".join(one).replace("inside", "covariates inside") for one in table.index]
     said = dict(zip(ways, ("points", "averages"), strict=True))
     return pick(table, None, {
-        "nats gained": ("nats", digits(1)), "before learning": ("before", digits(1)),
+        "nats gained": ("nats", digits(1)), "nats gained before learning": ("before", digits(1)),
         **{f"RMSE, {said[way]}": (f"rmse {way}", digits(3)) for way in ways},
         **{f"95 % cover, {said[way]}": (f"cover {way}", percent) for way in ways},
         "lengthscale, times": ("shorter", digits(2)),

@@ -106,6 +106,7 @@ def test_a_cancelled_average_keeps_the_best_setting(source):
     fit = model.fit(source, callback=callback)
     assert not isinstance(fit, AveragedFit)
     assert fit.history.cancelled and "averaging" in fit.history.notes[-1]
+    assert fractions == sorted(fractions) and fractions[steps - 1] < 0.334 < fractions[-1] < 1
     assert torch.isfinite(fit.latent(source.bags).mean).all()
 
 

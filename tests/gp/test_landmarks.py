@@ -67,14 +67,15 @@ def test_conditioning_learns_nothing(bags, both):
 
 
 def test_cancelling_keeps_the_best_so_far(bags, both):
-    stage_one = len(both[0].history.objective)
+    stage_one, done = len(both[0].history.objective), []
 
     def stop(step, objective, fraction):
+        done.append(fraction)
         if step > stage_one + 5:
             raise Cancelled
 
     fit = MODELS["vbagg"](**NORMAL, inducing_inputs="learnt").fit(bags, callback=stop)
-    assert fit.history.cancelled
+    assert fit.history.cancelled and done == sorted(done) and done[-1] > 0.5
     assert fit.objective >= both[0].objective - 1e-6
     assert not fit.state.field.inducing[0].requires_grad
 

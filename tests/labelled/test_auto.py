@@ -417,13 +417,15 @@ def test_cancelling_at_once_keeps_the_first_candidate(ds):
 
 
 def test_progress_goes_by_the_work_of_candidates():
-    """Flat rate and slopes take hardly any time, the sum of two maps as much as all others."""
+    """Flat rate and slopes take hardly any time, the sum of two maps more than twice one."""
     one, two = (candidate_fits._work(kernel) for kernel in ("matern32", "rbf(covariates)+matern32"))
     for slopes in ("constant", "linear", "constant+linear(covariates)"):
         assert candidate_fits._work(slopes) == 0.1 < one / 5
     assert candidate_fits._work("rbf(covariates)*matern32(place)") == one < two / 2
-    quick, normal = (candidates.effort_named(name) for name in ("quick", "normal"))
+    quick, normal, thorough = (
+        candidates.effort_named(name) for name in ("quick", "normal", "thorough"))
     assert normal.weighing(False) == 4 * quick.weighing(False)      # groupings
+    assert thorough.weighing(False) < normal.weighing(False)        # its fits are averaged
     assert quick.weighing(True) == 5                                # folds, learnt anew
 
 
@@ -438,7 +440,7 @@ def test_cancelling_later_keeps_what_there_is(ds, two):
                 raise wb.Cancelled
         return callback
 
-    fit = quick().fit(ds, callback=stop_at(0.21))               # in the second candidate
+    fit = quick().fit(ds, callback=stop_at(0.32))               # in the second candidate
     assert fit.cancelled and list(fit.candidates) == ["flat", "slopes"]
     assert fit.recovery is None and fit.weights.values.tolist() == [0.5, 0.5]
     fit = quick().fit(ds, callback=stop_at(0.63))               # while they are weighed

@@ -59,7 +59,7 @@ def fit_candidates(models: Mapping[str, object], data: Converted, workers: int, 
 
     from workbench.evaluation.parallel import completed
 
-    source, fits, notes = data.source(), {}, []
+    source, fits, notes, done = data.source(), {}, [], 0
     inside = workers == 1 or averaged
     shares = {name: _work(model.options.kernel) for name, model in models.items()}
     shares = {name: work / sum(shares.values()) for name, work in shares.items()}
@@ -73,6 +73,7 @@ def fit_candidates(models: Mapping[str, object], data: Converted, workers: int, 
             for name, found, told, error in completed(fit_candidate, tasks,
                                                       1 if inside else workers):
                 bar.update()
+                done += 1
                 if error:
                     notes.append(f"the candidate {name!r} failed and is left out: {error}")
                     continue
@@ -82,7 +83,7 @@ def fit_candidates(models: Mapping[str, object], data: Converted, workers: int, 
                 if fits[name].cancelled:
                     raise Cancelled
                 if callback is not None and not inside:
-                    callback(len(fits), inner.objective, sum(shares[one] for one in fits))
+                    callback(len(fits), inner.objective, done / len(models))
     except stops():
         if not fits:
             raise
@@ -102,7 +103,7 @@ def fit_candidates(models: Mapping[str, object], data: Converted, workers: int, 
 
 
 def _work(kernel: str) -> float:
-    """How long a fit takes, by its smooth terms: slopes take a tenth of one, two take thrice."""
+    """How long a fit takes, by its smooth terms: slopes take little, two almost three times one."""
     smooth = sum(any(name not in _SLOPES for name, _, _ in term) for term in written(kernel))
     return 0.1 + smooth**1.5
 

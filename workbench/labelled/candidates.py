@@ -126,11 +126,18 @@ class Effort:
     def weighing(self, trials: bool) -> float:
         """How long it takes to weigh candidates, relative to fitting them.
 
-        Those of positives out of trials are fitted anew without some of the areas, others are
-        conditioned on merged areas: in seven runs on four datasets 0.2 to 1.2 of the time of the
-        fits for each grouping.
+        Those of positives out of trials are fitted anew without some of the areas. Others are
+        conditioned on merged areas, which took 0.2 to 1.2 of the time of fits that are not averaged
+        for each grouping, in one process, on four datasets.
         """
-        return float(self.folds) if trials else 0.6 * len(self.shares) * self.draws
+        if trials:
+            return float(self.folds)
+        return 0.6 * len(self.shares) * self.draws / self.averaging
+
+    @property
+    def averaging(self) -> float:
+        """How long a fit takes with its averaging, relative to the search alone."""
+        return 1 + 0.3 * int(self.average or 0)
 
 
 EFFORTS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from workbench.gp.optimisation.trails import Evaluation, Record
 
 Callback = Callable[[int, float, float], None]
 PULSE_SECONDS = 0.5         # between two callbacks in a long evaluation, at least
-_USUAL = 20         # evaluations of a search: most end after 12 to 40, long before they have to
+_USUAL = 15         # evaluations that a search is thought to need yet: most end after 12 to 40
 # Decrement in nats, half the squared length of the gradient in the metric of L-BFGS's curvature:
 # what needs no restart, and what a fit that has not converged leaves.
 _REST, _LEFT = 1e-3, 0.1
@@ -200,7 +199,7 @@ class Search:
         self._told = time.perf_counter()
         if self._callback is not None:
             step = len(self.history.objective)
-            done = max(min(1.0, step / self._max_steps), -math.expm1(-step / _USUAL))
+            done = max(min(1.0, step / self._max_steps), step / (step + _USUAL))
             self._callback(step, self.history.objective[-1], done)
 
     def _pulse(self) -> None:

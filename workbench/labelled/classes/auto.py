@@ -257,7 +257,7 @@ class Auto(LabelledModel):
         workers = self._workers(ds)
         groupings = len(effort.shares) * effort.draws
         each = [evaluation_seconds(model._inner, source) for model in self.candidates(ds).values()]
-        fits = _EVALUATIONS * sum(each) * (1 + 0.3 * int(effort.average or 0))
+        fits = _EVALUATIONS * sum(each) * effort.averaging
         share = 1 if effort.average else min(workers, len(each))    # see `fit_candidates`
         parts = len(each) * (effort.folds if "trials" in ds else groupings)
         return fits / share + effort.weighing("trials" in ds) * fits / min(workers, parts)

@@ -14,6 +14,7 @@ chapter 9 (self-normalised importance sampling).
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -74,11 +75,13 @@ def average(fit: VariationalFit, progress: bool = False, callback=None) -> Varia
     enough = _ENOUGH if auto else most / 3
     total = 3 * len(best) + most
     bar = tqdm(total=total, disable=not progress, desc="average", unit="setting")
+    done = itertools.count(1)       # a bar that is not shown does not count
 
     def step() -> None:
         bar.update()
+        share = min(1.0, next(done) / total)
         if callback is not None:
-            callback(len(history.objective), history.objective[-1], min(1.0, bar.n / total))
+            callback(len(history.objective), history.objective[-1], share)
 
     learning = state.learning
     # Of clusters as they were learnt on: there the best setting is the mode.

@@ -28,7 +28,7 @@ from workbench.gp.models.vbagg.averaging import average
 from workbench.gp.models.vbagg.diagnosis import diagnose
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.state import VariationalState
-from workbench.gp.optimisation.training import History
+from workbench.gp.optimisation.training import History, scaled_callback
 
 MOST_IMAGINED = 1_000   # inducing inputs of a field that is drawn from the prior
 
@@ -51,10 +51,12 @@ class VBAgg(Model):
 
     def fit(self, source: Source, *, progress: bool = False, callback=None) -> VariationalFit:
         """As `Model.fit`; then look at whether the fit is any good, and average if asked to."""
-        fit = super().fit(source, progress=progress, callback=callback)
+        averaged = bool(self.options.average)       # which takes longer than the search
+        searching = scaled_callback(callback, 0, 3) if averaged else callback
+        fit = super().fit(source, progress=progress, callback=searching)
         diagnose(fit, source)
-        if self.options.average and fit.state.hyperparameters.free and not fit.history.cancelled:
-            return average(fit, progress, callback)
+        if averaged and fit.state.hyperparameters.free and not fit.history.cancelled:
+            return average(fit, progress, scaled_callback(callback, 1, 3, 3))
         return fit
 
     def condition(self, source: Source, hyperparameters: Mapping) -> VariationalFit:

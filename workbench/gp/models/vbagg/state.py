@@ -44,7 +44,7 @@ from workbench.gp.models.vbagg.summed_out import apart, std_of_effects, with_eff
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.natural_gradient import Optimum, optimise, reachable
-from workbench.gp.optimisation.training import History
+from workbench.gp.optimisation.training import History, scaled_callback
 
 # Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
 # evaluation on hundreds of thousands of pairs is expensive.
@@ -259,12 +259,12 @@ class VariationalState(Recalled):
             return find_q(self, progress, callback)
         if not self.hyperparameters.free:
             self.learning = self.geometry       # where q is exact, it is that of all individuals
+        moving = self.options.inducing_inputs == "learnt" and bool(self.hyperparameters.free)
         with shared_out(self) as told:
-            history = train(self, progress, callback)
+            history = train(self, progress, scaled_callback(callback, 0, 2) if moving else callback)
         history.notes += told
-        if (self.options.inducing_inputs == "learnt" and self.hyperparameters.free
-                and not history.cancelled):
-            learn_inducing_inputs(self, history, progress, callback)
+        if moving and not history.cancelled:
+            learn_inducing_inputs(self, history, progress, scaled_callback(callback, 1, 2))
         clustered = self.learning is not self.geometry
         if clustered:
             number = "" if history.cancelled else f"{len(self.learning.x)} "
