@@ -429,6 +429,19 @@ def test_progress_goes_by_the_work_of_candidates():
     assert quick.weighing(True) == 5                                # folds, learnt anew
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.SimpleMapWarning")     # of two candidates
+def test_a_candidate_that_takes_no_time_is_no_half_of_the_work(ds, monkeypatch):
+    monkeypatch.setattr(candidates, "CANDIDATES", [
+        one for one in CANDIDATES if one.name in ("flat", "place")])
+    told = []
+    quick().fit(ds, callback=lambda step, _, fraction: told.append((step, fraction)))
+    second = [step for step, _ in told].index(1, 1)             # where steps begin again
+    fitting = 1 / (1 + EFFORTS["quick"].weighing(False))
+    flat = fitting * 0.1 / 1.2
+    assert told[second - 1][1] < flat < told[second][1] < 0.15
+    assert [one for _, one in told] == sorted(one for _, one in told)
+
+
 @pytest.mark.slow
 def test_cancelling_later_keeps_what_there_is(ds, two):
     seen = []
