@@ -217,3 +217,21 @@ def fitted_averages() -> pd.DataFrame:
         **{f"95 % cover, {said[way]}": (f"cover {way}", percent) for way in ways},
         "lengthscale, times": ("shorter", digits(2)),
         **{f"{said[way]}, s": (f"seconds {way}", digits(1)) for way in ways}}, "case")
+
+
+@stored("chosen", "chosen.csv", command="python benchmarks/chosen.py")
+def chosen() -> pd.DataFrame:
+    """What auto finds by averages, by points, and by the best of both."""
+    raw = pd.read_csv(RESULTS / "chosen.csv")
+    wide = raw.pivot_table(index="case", columns="inducing", sort=False,
+                           values=["points", "rmse", "crps", "cover", "seconds"])
+    said = {"averages": "averages", "held": "points", "best": "best"}
+    table = pd.DataFrame({f"{name} {way}": wide[name, way] for name in ("crps", "rmse", "cover",
+                                                                       "seconds")
+                          for way in said} | {"points": wide["points", "best"]})
+    table.index = [one.replace("inside", "covariates inside") for one in table.index]
+    shown = {"CRPS": ("crps", digits(3)), "RMSE": ("rmse", digits(3)),
+             "95 % cover": ("cover", percent), "s": ("seconds", digits(0))}
+    return pick(table, None, {"points": ("points", percent), **{
+        f"{head}, {said[way]}": (f"{name} {way}", shape)
+        for head, (name, shape) in shown.items() for way in said}}, "case")

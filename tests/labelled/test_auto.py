@@ -19,6 +19,7 @@ from workbench.evaluation.scoring import crps
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.labelled import candidate_fits, candidates, verdict, weighing
 from workbench.labelled.candidates import CANDIDATES, EFFORTS, candidates_for
+from workbench.labelled.classes import auto
 from workbench.labelled.held_out import HOW, ONE_SHARE, OneShare, even, hold_out
 from workbench.labelled.verdict import MIXTURE
 
@@ -388,14 +389,14 @@ def test_a_candidate_that_recovers_nothing_weighs_nothing(ds, monkeypatch):
             raise ArithmeticError("not of merged areas")
         return condition(self, source, values)
 
-    make = wb.Auto._models
+    fits_of = auto.fit_candidates
 
-    def note(self, data, chosen, effort, given=None):
-        made = make(self, data, chosen, effort, given)
-        fitted.append(made["flat, slopes"]._inner)
-        return made
+    def note(*given):
+        found = fits_of(*given)
+        fitted.append(found[0]["flat, slopes"].model._inner)
+        return found
 
-    monkeypatch.setattr(wb.Auto, "_models", note)
+    monkeypatch.setattr(auto, "fit_candidates", note)
     monkeypatch.setattr(VBAgg, "condition", refuse)
     fit = model.fit(ds)
     assert float(fit.weights.sel(model="flat, slopes")) == 0.0

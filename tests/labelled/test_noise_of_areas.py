@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 
 import workbench as wb
 from workbench.evaluation import crps
+from workbench.gp.models.vbagg.choosing import settled
 from workbench.labelled import noise_of_areas, scale_of_values
 from workbench.labelled.candidates import options_of_values
 from workbench.labelled.noise_of_areas import CLEAR, upper_noise
@@ -145,7 +146,7 @@ def test_smooth_areas_limit_what_their_individuals_are_taken_to_differ_by():
     options = options_of_values(Converted(ds))
     assert options["hyperparameters"]["nugget.std"] == smooth_limit(source, "identity") < 0.15
     for one in wb.Auto(effort="quick").candidates(ds).values():     # exact under the identity link
-        own = one.options
+        own = settled(one._inner, source).options
         assert (own.inducing_inputs, own.link) == ("averages", "identity")
         assert own.inducing == max(100, ds.sizes["bag"])
     rough = to_source(smooth(own=1.0)[0])

@@ -211,6 +211,28 @@ def test_averages_beside_points():
     assert f"100 points were {worst.min():.0f} to {worst.max():.0f} nats below" in changes
 
 
+def test_what_auto_finds_by_the_best_of_averages_and_points():
+    raw = pd.read_csv(RESULTS / "chosen.csv")
+    wide = raw.pivot_table(index="case", columns="inducing", values=["crps", "cover", "points"])
+    crps, cover = wide["crps"], wide["cover"]
+    inside = crps.index.str.startswith("inside")
+    less = 100 * (1 - crps["best"] / crps["averages"])
+    assert f"is {less[inside].min():.0f} to {less[inside].max():.0f} % lower than" in SAID
+    large = cover.index.str.startswith("inside 60 x 200")
+    assert less[large].min() > less[inside & ~large].max()
+    told = [" and ".join(f"{100 * one:.0f}" for one in cover.loc[large, way])
+            for way in ("averages", "best")]
+    assert f"intervals cover {told[0]} % with averages, and {told[1]} % with points" in SAID
+    roll, country = crps.loc["swiss-roll"], crps.loc["simulated-country"]
+    assert f"it is {100 * (1 - country['best'] / country['held']):.0f} % lower than with" in SAID
+    assert f"wrong: {100 * (roll['best'] / roll['averages'] - 1):.0f} % higher" in SAID
+    points = wide["points", "best"]
+    assert (points[inside] > 0.9).all() and points["simulated-country"] == 0 < points["swiss-roll"]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert (f"CRPS is {less[inside].min():.0f} to {less[inside].max():.0f} % lower than with "
+            "averages (`benchmarks/chosen.py`)") in changes
+
+
 def test_what_is_learnt_by_averages_and_by_points():
     raw = pd.read_csv(RESULTS / "fitted_averages.csv")
     every = raw.pivot_table(index=["case", "kind", "link"], columns="inducing", values=[

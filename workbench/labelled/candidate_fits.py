@@ -70,15 +70,16 @@ def fit_candidates(models: Mapping[str, object], data: Converted, workers: int, 
              for name, model in models.items()]
     try:
         with tqdm(total=len(tasks), disable=not progress, desc="models", unit="fit") as bar:
-            for name, found, told, error in completed(fit_candidate, tasks,
-                                                      1 if inside else workers):
+            for name, options, found, told, error in completed(fit_candidate, tasks,
+                                                               1 if inside else workers):
                 bar.update()
                 done += 1
                 if error:
                     notes.append(f"the candidate {name!r} failed and is left out: {error}")
                     continue
-                inner = found if inside else models[name]._inner.recall(source, found)
-                fits[name] = Fit(inner, models[name], data)
+                model = models[name].settled_as(options)
+                inner = found if inside else model._inner.recall(source, found)
+                fits[name] = Fit(inner, model, data)
                 notes += [f"{name}: {text}" for text in told]
                 if fits[name].cancelled:
                     raise Cancelled
@@ -146,19 +147,18 @@ def fit_candidate(name: str, model, source: Source, callback: Callable | None, w
 
     Returns
     -------
-    name, fit or Kept or None, warnings, error
+    name, options, fit or Kept or None, warnings, error
+        Options as the fit has them, None where it failed.
     """
     with recorded_warnings() as said, checkpoint.kept(where):
         try:
             fit = model.fit(source, callback=callback)
         except (InputError, FactorisationError, ArithmeticError, RuntimeError) as error:
-            return name, None, [], f"{type(error).__name__}: {error}"
+            return name, None, None, [], f"{type(error).__name__}: {error}"
     kinds = (FitWarning, ConvergenceWarning)
     told = list(dict.fromkeys(str(w.message) for w in said if issubclass(w.category, kinds)))
     told += doubtful(fit.history.notes)
-    if whole:
-        return name, fit, told, ""
-    return name, fit.keep(), told, ""
+    return name, fit.model.options, fit if whole else fit.keep(), told, ""
 
 
 def reasons(notes: list[str]) -> str:

@@ -28,6 +28,8 @@ OVERDISPERSIONS, LAYOUTS = ("auto", "none", "area"), ("additive", "joint")
 # integrated out while hyperparameters are learnt; of more surveyed areas they are not kept.
 MOST_PERSISTENT, MOST_SURVEYED = 500, 2_000
 LEAST_INSIDE = 2.0      # individuals of an area, below which nothing is expected of their nugget
+# Kinds of inducing variables that others are made of: BEST is settled before a fit.
+AVERAGES, HELD, BEST = "averages", "held", "best"
 # Inducing inputs of each smooth term without being asked: the least and the most, the share of the
 # number of bags, and the most features (individuals, or clusters, times inducing inputs).
 LEAST_INDUCING, MOST_INDUCING, SHARE_INDUCING, MOST_LEARNT_ON = 100, 400, 0.4, 2_000_000
@@ -157,10 +159,11 @@ class VariationalOptions(AggregatedOptions):
         "averages, nowhere: averages of f over areas stand for them, or over parts of areas where "
         "these are fewer, or over groups of them where they are more (fewer where individuals are "
         "so many that each would be of fewer than five points; seeds where these were under half); "
+        "best, averages or held, whichever has the higher bound at the starting values; "
         f"auto is averages of Normal values of up to {MOST_INDUCING} whole areas, unless inducing "
         "is given or individuals (clusters with compress) times areas are more than 3.2 million, "
         "else held",
-        choices=("auto", "held", "learnt", "averages"))
+        choices=("auto", HELD, "learnt", AVERAGES, BEST))
     layout: str = option(
         "additive", "additive: inducing inputs per term; joint: one set for the whole kernel",
         choices=LAYOUTS)
@@ -256,7 +259,7 @@ class ConstantOptions(VariationalOptions):
 
     kernel: ClassVar[str] = "constant"          # what is a class's own is no option
     inducing: ClassVar[int] = 1
-    inducing_inputs: ClassVar[str] = "held"
+    inducing_inputs: ClassVar[str] = HELD
     layout: ClassVar[str] = "additive"
 
 

@@ -11,7 +11,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.checks import SimpleMapWarning, choose, require, stops, warn
-from workbench.gp.models.options import non_defaults
+from workbench.gp.models.options import BEST, non_defaults
 from workbench.gp.models.vbagg.mixture import Auto as Inner
 from workbench.gp.models.vbagg.mixture import MixtureFit
 from workbench.gp.optimisation.training import History
@@ -274,7 +274,7 @@ class Auto(LabelledModel):
     def _models(self, data: Converted, chosen: list[Candidate], effort: Effort,
                 given: Mapping | None = None) -> dict[str, VBAgg]:
         shared = options_of_values(data, given) | {
-            "inducing": inducing_of(data.ds), "inducing_inputs": "averages",
+            "inducing": inducing_of(data.ds), "inducing_inputs": BEST,
             "dtype": self.options.dtype, "device": self.options.device}
         return {one.name: VBAgg(**options_for(one, effort, self.options.seed), **shared)
                 for one in chosen}

@@ -165,7 +165,8 @@ class LabelledModel:
             variances that the data state; and of other things that the data cannot support.
         """
         data = self._learnable(ds)
-        fit = Fit(self._inner.fit(data.source(), progress=progress, callback=callback), self, data)
+        inner = self._inner.fit(data.source(), progress=progress, callback=callback)
+        fit = Fit(inner, self.settled_as(inner.model.options), data)
         warn_of_fit(fit, data)
         warn_of_normal(fit, {"": data.ds})
         return fit
@@ -186,7 +187,8 @@ class LabelledModel:
             The posterior at these values.
         """
         data = Converted(schema.check(ds))
-        return Fit(self._inner.condition(data.source(), hyperparameters), self, data)
+        inner = self._inner.condition(data.source(), hyperparameters)
+        return Fit(inner, self.settled_as(inner.model.options), data)
 
     def starting_values(self, ds: xr.Dataset) -> dict[str, dict]:
         """Hyperparameters that learning would start from, in no time: no posterior is looked for.
@@ -211,6 +213,24 @@ class LabelledModel:
         >>> preview = model.condition(ds, model.starting_values(ds))
         """
         return self._inner.starting_values(self._learnable(ds).source())
+
+    def settled_as(self, options: Options) -> Self:
+        """The model with options as a fit has them, which settles those that go by the data.
+
+        Parameters
+        ----------
+        options : Options
+            Of a fit of this model.
+
+        Returns
+        -------
+        LabelledModel
+            Itself, where nothing had to be settled.
+        """
+        if options is self.options or alike(self.options, options):
+            return self
+        return type(self)(**{one.name: getattr(options, one.name)
+                             for one in fields(options) if one.init})
 
     def _recalled(self, datasets: Mapping[str, xr.Dataset], facts: Mapping, kept: Kept) -> Fit:
         """The fit that was kept, without training, from what `Fit.save` wrote."""

@@ -81,13 +81,14 @@ class CentrePointGP(LabelledModel):
         auto ends when they are worth 12, allows 8 for each hyperparameter, at least 32, and is 0
         with more than 12, or where (settings + 3 x hyperparameters) x features x individuals
         (clusters with compress; not fewer than features) is above 40 million; from 0 to 1,000.
-    inducing_inputs : {"auto", "held", "learnt", "averages"}, default "auto"
+    inducing_inputs : {"auto", "held", "learnt", "averages", "best"}, default "auto"
         Where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters; averages,
         nowhere: averages of f over areas stand for them, or over parts of areas where these are
         fewer, or over groups of them where they are more (fewer where individuals are so many that
-        each would be of fewer than five points; seeds where these were under half); auto is
-        averages of Normal values of up to 400 whole areas, unless inducing is given or individuals
-        (clusters with compress) times areas are more than 3.2 million, else held.
+        each would be of fewer than five points; seeds where these were under half); best, averages
+        or held, whichever has the higher bound at the starting values; auto is averages of Normal
+        values of up to 400 whole areas, unless inducing is given or individuals (clusters with
+        compress) times areas are more than 3.2 million, else held.
     layout : {"additive", "joint"}, default "additive"
         additive: inducing inputs per term; joint: one set for the whole kernel.
 

@@ -75,7 +75,7 @@ def _other_inducing(fit) -> bool:
     from workbench.gp.models.vbagg.design import with_inducing
 
     state = fit.inner.state
-    usual = with_inducing(
+    usual = with_inducing(      # which has as many points as averages
         VariationalOptions(link=state.options.link, inducing_inputs="averages"),
         state.given.bags.sizes, state.likelihood.has_noise)
     return state.options.inducing != usual.inducing

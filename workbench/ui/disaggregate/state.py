@@ -275,7 +275,7 @@ class State(state.State):
             options |= {"effort": "quick", "workers": 1}
         elif self.model != FLAT:
             options["kernel"] = self.kernel
-            options |= {"inducing_inputs": "averages"} if self.model == "vbagg" else {}  # as auto's
+            options |= {"inducing_inputs": "best"} if self.model == "vbagg" else {}  # as auto's
             options |= {} if self.transform == "standardise" else {"transform": self.transform}
         options |= {name: value for name, value in rules.of_noise(self).items()
                     if not self.inapplicable(name)}

@@ -25,6 +25,9 @@ from workbench.gp.likelihoods.links import Link
 from workbench.gp.models import assembly
 from workbench.gp.models.casting import cast_bags
 from workbench.gp.models.options import (
+    AVERAGES,
+    BEST,
+    HELD,
     LEAST_INDUCING,
     MOST_INDUCING,
     MOST_LEARNT_ON,
@@ -106,7 +109,7 @@ def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -
         terms = [JointTerm(terms)]
     clusters = clusters_of(options, whole)
     learning, averaging = learning_geometry(whole, clusters), None
-    if options.inducing_inputs == "averages":
+    if options.inducing_inputs == AVERAGES:
         found = [(None, None) if term.finite_rank else averages(
             term, whole, learning, options.inducing, options.seed, link.linear) for term in terms]
         inducing, averaging = (list(part) for part in zip(*found, strict=True))
@@ -152,10 +155,12 @@ def with_inducing(options: VariationalOptions, sizes: Tensor, valued: bool = Fal
     if options.inducing_inputs == "auto":
         averaged = (valued and options.inducing == "auto" and len(sizes) <= MOST_INDUCING
                     and one_each(learnt, len(sizes)))
-        options = replace(options, inducing_inputs="averages" if averaged else "held")
+        options = replace(options, inducing_inputs=AVERAGES if averaged else HELD)
+    elif options.inducing_inputs == BEST:       # not settled: before anything is learnt
+        options = replace(options, inducing_inputs=AVERAGES)
     if options.inducing != "auto":
         return options
-    if valued and options.inducing_inputs == "averages":
+    if valued and options.inducing_inputs == AVERAGES:
         return replace(options, inducing=averages_of(len(sizes)))
     most = min(int(SHARE_INDUCING * len(sizes)), MOST_INDUCING, MOST_LEARNT_ON // learnt,
                MOST_FEATURES // individuals)

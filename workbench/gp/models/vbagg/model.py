@@ -25,6 +25,7 @@ from workbench.gp.models.options import (
 from workbench.gp.models.vbagg import draws
 from workbench.gp.models.vbagg.averaged_fit import AveragedFit
 from workbench.gp.models.vbagg.averaging import average
+from workbench.gp.models.vbagg.choosing import settled
 from workbench.gp.models.vbagg.diagnosis import diagnose
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.state import VariationalState
@@ -51,6 +52,9 @@ class VBAgg(Model):
 
     def fit(self, source: Source, *, progress: bool = False, callback=None) -> VariationalFit:
         """As `Model.fit`; then look at whether the fit is any good, and average if asked to."""
+        model = settled(self, source, callback)
+        if model is not self:
+            return model.fit(source, progress=progress, callback=callback)
         averaged = bool(self.options.average)       # which takes longer than the search
         searching = scaled_callback(callback, 0, 3) if averaged else callback
         fit = super().fit(source, progress=progress, callback=searching)
@@ -61,8 +65,9 @@ class VBAgg(Model):
 
     def condition(self, source: Source, hyperparameters: Mapping) -> VariationalFit:
         """As `Model.condition`; the hyperparameters say which effects there are."""
-        return self._conditioned(VariationalState(self, source, given=hyperparameters),
-                                 hyperparameters)
+        model = settled(self, source)
+        return model._conditioned(VariationalState(model, source, given=hyperparameters),
+                                  hyperparameters)
 
     def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
                 ) -> tuple[Tensor, Tensor]:
