@@ -15,6 +15,7 @@ from workbench.labelled.candidates import link_told, options_of_values
 from workbench.labelled.classes import auto
 from workbench.labelled.scale_of_values import (
     DECISIVE,
+    few_individuals,
     individuals,
     local_std,
     log_scale_gain,
@@ -108,11 +109,15 @@ def test_columns_that_add_nothing_change_nothing(further):
     (np.full(AREAS, 2.0), "identity"),
 ], ids=["skewed", "normal", "kelvin", "a zero", "both signs", "all alike"])
 def test_which_link_values_get(values, link):
-    options = options_of_values(Converted(made(values)))
-    taken = options.pop("hyperparameters", {"nugget.std": 0.0})
-    assert "noise" not in options
+    data = Converted(made(values))          # areas of five individuals
+    options = options_of_values(data)
+    expected = few_individuals(data.source(), link)
+    assert "hyperparameters" not in options
+    if np.ptp(values) > 0:
+        assert options.pop("noise") == "area" and expected > 0
+        assert options.pop("initial") == {"nugget.std": expected}
+        assert options.pop("priors") == {"nugget.std": f"lognormal:{expected:.6g}:0.4"}
     assert options == {"link": link, "likelihood": "normal", "nugget": "learn"}
-    assert taken == {"nugget.std": 0.0}         # areas of five individuals
 
 
 def counts(values, inputs=None):
@@ -358,17 +363,43 @@ def noises(fit):
     return {one.model.options.noise for one in fit.candidates.values()}
 
 
-def test_noise_is_the_areas_own_where_the_nugget_is_fixed_and_nowhere_else(fitted):
+def test_noise_is_the_areas_own_unless_variances_are_known(fitted):
     """Also of one candidate alone, all of which have the same nugget however it was found."""
     first = next(iter(fitted.hyperparameters))
     assert noises(fitted) == {"area"}
     assert noises(wb.Auto().condition(fitted.data, {first: fitted.hyperparameters[first]})) == {
         "area"}
     few = divided(hills(10) + np.random.default_rng(5).normal(0, 0.3, 100), [5] * 100)
-    for ds in (few, few.assign(noise_variance=("bag", np.full(100, 0.01)))):
+    for ds, noise in ((few, "area"), (few.assign(noise_variance=("bag", np.full(100, 0.01))),
+                                      "auto")):
         starting = wb.Auto().starting_values(ds)
         for given in (starting, dict([next(iter(starting.items()))])):
-            assert noises(wb.Auto().condition(ds, given)) == {"auto"}
+            assert noises(wb.Auto().condition(ds, given)) == {noise}
+
+
+@pytest.mark.parametrize("members", [2, 4, 7])
+def test_individuals_of_few_are_expected_to_differ_by_the_law(members):
+    """Means of n neighbours vary by 1/√n of what individuals do."""
+    rng, fall = np.random.default_rng(members), members**-0.5
+    effect = np.sqrt((fall - 1 / members) / (1 - fall))     # beside individuals' own, of one
+    values = effect * rng.normal(size=(900, 1)) + rng.normal(size=(900, members))
+    assert values.mean(1).var() / values.var() == pytest.approx(fall, rel=0.1)
+    ds = without_place(divided(values.mean(1), [members] * 900))
+    assert few_individuals(to_source(ds), "identity") == pytest.approx(1, rel=0.07)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_draws_of_individuals_are_no_wider_than_what_there_is():
+    """Nine areas of 25, one of whom weighs most: noise of individuals was 25 times areas' own."""
+    rng = np.random.default_rng(3)
+    means = rng.normal(70, 6, 9)
+    ds = divided(means, [25] * 9)
+    ds["weight"] = ("individual", np.tile(np.r_[20.0, np.ones(24)], 9))
+    fit = wb.Auto(effort="quick", workers=1).fit(ds)
+    assert "of few of them say little of how much they differ" in fit.summary()
+    for one in (fit, fit.candidates["flat"]):
+        low, high = np.quantile(one.sample(ds, 300, seed=0).values, [0.025, 0.975], axis=0)
+        assert 2 * means.std() < (high - low).mean() < 10 * means.std()
 
 
 def test_it_is_amounts_that_add_up_under_the_identity_link():

@@ -28,6 +28,10 @@ _INDIVIDUALS = (
     "areas differ by from those about them and beside a smooth map. Of what the map leaves of an "
     "area's value half at most is taken for theirs, as the rest may be an error, of which standard "
     "errors would say more")
+_OF_FEW = (
+    "individuals: {} of few of them say little of how much they differ, and the width of their "
+    "intervals rests on it; the std of what each has of its own is expected to be {:.3g} on the "
+    "link's scale, within a factor of about two, from what areas differ by from those about them")
 _OF_COUNTS = (
     "individuals: totals tell little of how much they differ inside areas beyond what the rate "
     "depends on, and the width of their intervals rests on it; the std of what each has of its own "
@@ -74,6 +78,9 @@ def about_values(fit) -> list[str]:
         lines += ["", _SUMS if fit.sums else _MEANS.format(_missed(fit))]
     if taken is not None and np.isclose(taken, _nugget(fit)):
         lines += ["", _INDIVIDUALS.format("totals" if fit.sums else "means", taken)]
+    elif "nugget.std" in options.initial:
+        lines += ["", _OF_FEW.format("totals" if fit.sums else "means",
+                                     options.initial["nugget.std"])]
     elif "nugget.std" in state.hyperparameters and state.link.name in _SCALES and (
             state.given.aggregation == "sum" or state.given.bags.trials is not None) and (
             state.given.kind == "count"):

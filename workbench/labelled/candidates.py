@@ -12,8 +12,10 @@ from workbench.checks import choose
 from workbench.gp.likelihoods.links import LINKS
 from workbench.gp.likelihoods.noise import AREA
 from workbench.gp.models.options import averages_of
+from workbench.gp.models.vbagg.own_noise import GIVE_OR_TAKE
 from workbench.labelled.scale_of_values import (
     DECISIVE,
+    few_individuals,
     individuals,
     log_scale_gain,
 )
@@ -206,8 +208,9 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     as `workbench.VBAgg` has by itself. Other values have the exp link where they are positive and
     clearly nearer to log-normal, else the identity, and a nugget, too, as individuals differ
     whatever they are measured in. Means of many do not tell by how much: it is fixed by what areas
-    differ by from those about them (`individuals`), else learnt. Where it is fixed, noise is the
-    areas' own: as noise of individuals it would count what these differ by twice.
+    differ by from those about them (`individuals`); of few it is learnt, and expected by the same
+    (`few_individuals`). In both cases noise is the areas' own: as noise of individuals it would
+    count what these differ by twice, and that of many in a mean is far more than areas differ by.
 
     Parameters
     ----------
@@ -228,6 +231,10 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
         link = "exp" if log_scale_gain(data.source()) >= DECISIVE else "identity"
     options = {"link": link, "likelihood": "normal", "nugget": "learn" if nugget else 0.0}
     taken = individuals(data.source(), link, periods_of(ds))
+    few = few_individuals(data.source(), link, periods_of(ds)) if nugget else 0.0
+    if few > 0:
+        return options | {"noise": AREA, "initial": {"nugget.std": few},
+                          "priors": {"nugget.std": f"lognormal:{few:.6g}:{GIVE_OR_TAKE}"}}
     std = taken if given is None else _common_nugget(given)
     options |= {"hyperparameters": {"nugget.std": std}} if std > 0 else {}
     return options | ({"noise": AREA} if min(taken, std) > 0 else {})

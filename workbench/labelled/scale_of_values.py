@@ -21,6 +21,7 @@ import math
 import numpy as np
 
 from workbench.gp.data.bags import Source
+from workbench.gp.models.vbagg.own_noise import effects_in_nuggets
 from workbench.labelled.noise_of_areas import upper_noise
 
 DECISIVE = 2.0          # nats: half of what a likelihood-ratio test of 5 % asks for, and a little
@@ -80,8 +81,8 @@ def individuals(source: Source, link: str, period: np.ndarray | None = None) -> 
     learnt starts; but never more than areas can differ by, were that all by individuals that are
     independent: by `local_std`, and by what a smooth map leaves of them (`smooth_limit`). Nothing
     is taken where areas have few individuals, as then what each has of its own is seen in the
-    areas' values, and a fixed nugget could keep a map from following them; nor where variances of
-    the values are known, beside which what areas differ by is learnt.
+    areas' values, and a fixed nugget could keep a map from following them: see `few_individuals`.
+    Nor where variances of the values are known, beside which what areas differ by is learnt.
 
     Parameters
     ----------
@@ -105,14 +106,61 @@ def individuals(source: Source, link: str, period: np.ndarray | None = None) -> 
     return min(about, smooth_limit(source, link, period)) if about > 0 else 0.0
 
 
-def _of_areas_about(source: Source, link: str, period: np.ndarray | None) -> float:
-    """What is taken by what areas differ by from those about them."""
+def few_individuals(source: Source, link: str, period: np.ndarray | None = None) -> float:
+    """How much the individuals of areas that have few are expected to differ: a prior's median.
+
+    What areas differ by from those about them (`local_std`) is shared out between areas and
+    individuals by the law of `workbench.gp.models.vbagg.own_noise`: means of n neighbours vary by
+    1/√n of what these do. It is within the limits of `individuals`, which takes nothing here.
+
+    Parameters
+    ----------
+    source, link, period
+        As of `local_std`.
+
+    Returns
+    -------
+    float
+        The std on the link's scale; zero where areas have one individual or many, where variances
+        of the values are known, and where all areas are alike.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> from workbench.labelled.source import to_source
+    >>> ds = wb.load("swiss-roll", n_bags=40, mean_size=4, size_std=0, likelihood="normal")
+    >>> source = to_source(ds)
+    >>> round(few_individuals(source, "identity") / local_std(source, "identity"), 3)
+    1.155
+    """
     kept = source.bags.noise_left
-    if source.targets.noise_variance is not None or float(1 / kept.median()) < _FEW_INDIVIDUALS:
+    ratio = effects_in_nuggets(kept)
+    if ratio is None or not _unknown_and_few(source):
         return 0.0
     local = local_std(source, link, period)
+    own = local / math.sqrt(ratio**2 + float(kept.median()))
+    return min(_limited(own, local, source, link), smooth_limit(source, link, period)
+               ) if local > 0 else 0.0
+
+
+def _unknown_and_few(source: Source) -> bool:
+    """Whether areas have few individuals, and no known variances."""
+    few = float(1 / source.bags.noise_left.median()) < _FEW_INDIVIDUALS
+    return source.targets.noise_variance is None and few
+
+
+def _limited(own: float, local: float, source: Source, link: str) -> float:
+    """No less than where a nugget that is learnt starts, and no more than areas differ by."""
     unit = 1.0 if link == "exp" else float(_observed(source, link).std())
-    return min(max(MORE * local, _LEAST * unit), local / math.sqrt(float(kept.mean())))
+    return min(max(own, _LEAST * unit), local / math.sqrt(float(source.bags.noise_left.mean())))
+
+
+def _of_areas_about(source: Source, link: str, period: np.ndarray | None) -> float:
+    """What is taken by what areas differ by from those about them."""
+    if source.targets.noise_variance is not None or _unknown_and_few(source):
+        return 0.0
+    local = local_std(source, link, period)
+    return _limited(MORE * local, local, source, link)
 
 
 def smooth_limit(source: Source, link: str, period: np.ndarray | None = None) -> float:

@@ -28,7 +28,7 @@ from workbench.gp.optimisation.priors import Multiple, PCStd
 # logarithm, at 0.2.
 USUAL_NUGGET = 0.6
 _FALL = 0.5             # b: of independent individuals it is one
-_GIVE_OR_TAKE = 0.4     # sd of the logarithm of what effects of areas are by that
+GIVE_OR_TAKE = 0.4      # sd of the logarithm of what effects of areas are by that
 # Beyond what areas of known fine truth have (members in data/results/place_alone.csv) it would be
 # carried on to pixels so small that neighbours are alike, of which nuggets know nothing.
 _MOST = 100.0
@@ -49,9 +49,9 @@ def prior_of_effects(nugget: Hyperparameter | None, noise_left: Tensor, scale: f
     options : VariationalOptions
         Those of the model, by which the nugget may have a given value.
     """
-    alone, times = PCStd(scale, 0.05), _effects_in_nuggets(noise_left)
+    alone, times = PCStd(scale, 0.05), effects_in_nuggets(noise_left)
     given = nugget is None or nugget.fixed or nugget.name in options.hyperparameters
-    return alone if given or times is None else Multiple((nugget.name,), times, _GIVE_OR_TAKE)
+    return alone if given or times is None else Multiple((nugget.name,), times, GIVE_OR_TAKE)
 
 
 def priors_over_periods(nugget: Hyperparameter, effects: list[Hyperparameter],
@@ -83,18 +83,29 @@ def priors_over_periods(nugget: Hyperparameter, effects: list[Hyperparameter],
         By name of the hyperparameter; none where the nugget or its prior is given, or the law says
         nothing.
     """
-    times = _effects_in_nuggets(concentration[concentration > 0])
+    times = effects_in_nuggets(concentration[concentration > 0])
     given = nugget.fixed or nugget.name in {*options.hyperparameters, *options.priors}
     if times is None or given:
         return {}
-    together = Multiple(tuple(effect.name for effect in effects), 1 / times, _GIVE_OR_TAKE)
+    together = Multiple(tuple(effect.name for effect in effects), 1 / times, GIVE_OR_TAKE)
     return {nugget.name: together} | {
         effect.name: PCStd(USUAL_NUGGET * times * scale, 0.05, effect.name.endswith("variance"))
         for effect in effects}
 
 
-def _effects_in_nuggets(noise_left: Tensor) -> float | None:
-    """τ / ν by the law; None where it says nothing."""
+def effects_in_nuggets(noise_left: Tensor) -> float | None:
+    """What areas have of their own, as a multiple of what individuals have: τ / ν by the law.
+
+    Parameters
+    ----------
+    noise_left : Tensor (B,)
+        As of the bags: one by the number of individuals of each, if they weigh the same.
+
+    Returns
+    -------
+    float or None
+        None where the law says nothing: of fewer than two individuals in the median.
+    """
     if not len(noise_left):
         return None
     members = float((1 / noise_left).median())
