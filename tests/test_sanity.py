@@ -4,13 +4,14 @@ import json
 import os
 import warnings
 
+import geopandas
 import numpy as np
 import pytest
 import xarray as xr
 
 import workbench as wb
 from tests.reference import country
-from workbench.bagging import oddities
+from workbench.bagging import like_means, looked_at, oddities
 from workbench.checks import DataWarning, ExtrapolationWarning, FitWarning, named_as_flags
 from workbench.comparison import cross_validate
 from workbench.pipeline import run as pipeline
@@ -95,6 +96,19 @@ def test_small_polygons_are_told_of_options_that_they_have(ds):
     assert "gdalwarp" not in told
 
 
+def test_codes_are_told_of_what_their_data_have(ds):
+    """`classes` is an option of what is read from rasters, of polygons and of points."""
+    codes = np.random.default_rng(2).choice([11, 22, 31, 40, 52], ds.sizes["individual"])
+    coded = with_covariate(ds, "cover", codes)
+    only(oddities(coded), "each class but one, as classes='cover' does of a raster")
+    with named_as_flags():
+        only(oddities(coded), "as --classes cover does of a raster")
+    shapes = np.full(ds.sizes["individual"], None, dtype=object)
+    (told,) = oddities(coded.assign_coords(individual_geometry=("individual", shapes)))
+    assert "as columns of the polygons, in Python by pandas.get_dummies(polygons['cover']" in told
+    assert "classes=" not in told and "bag_polygons" not in told
+
+
 def test_rates_as_counts(ds):
     rng = np.random.default_rng(1)
     only(oddities(with_values(ds, rng.uniform(0.5, 40, 20))), "20 of 20", "rates or percentages",
@@ -135,6 +149,53 @@ def test_means_as_counts(ds):
     assert oddities(with_values(ds, rng.poisson(0.02 * totals).astype(float))) == []
     ds["weight"].attrs["units"] = "km²"        # wards of as many people each are no slip
     assert oddities(with_values(ds, incomes)) == []
+
+
+def test_means_as_counts_where_no_population_is_given(ds):
+    """Incomes of US states beside km²: areas of very different size, values nearly alike."""
+    rng = np.random.default_rng(1)
+    ground = ds["weight"].values * rng.lognormal(0, 2.0, 20)[ds["membership"].values]
+    ds["weight"] = ds["weight"].copy(data=ground).assign_attrs(units="km²")
+    total = np.bincount(ds["membership"].values, ground)
+    assert np.log(total).std() > 1
+    incomes = np.round(40_000 * rng.lognormal(0, 0.14, 20))
+    only(oddities(with_values(ds, incomes)), "hardly differ between areas", "whose sizes in km²",
+         "only where borders were drawn to have as many people each", "say aggregation='mean'")
+    made = ds.assign(value=ds["value"].assign_attrs(kind="continuous"))
+    only(oddities(with_values(made, incomes + 0.5)), "look like means", "say aggregation='mean'")
+    # Ones and twos of what is rare, and counts at points of unlike exposure.
+    assert oddities(with_values(ds, rng.integers(1, 3, 20).astype(float))) == []
+    exposed = ds.assign(weight=ds["weight"].assign_attrs(units="exposure"))
+    assert oddities(with_values(exposed, np.full(20, 30.0))) == []
+    # People and deaths of tracts and districts hardly follow their size: 0.35 of its spread.
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        counts = np.round(4000 * rng.lognormal(0, 0.36 * np.log(total).std(), 20))
+        if np.log(counts).std() > 0.2 * np.log(total).std():
+            assert oddities(with_values(ds, counts)) == [], seed
+    with pytest.warns(DataWarning, match="hardly differ between areas"):
+        looked_at(with_values(ds, incomes))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["korea", "italy", "us-unemployment"])
+def test_real_counts_beside_the_size_of_their_areas_are_no_means(name):
+    """As they would come without a population: the least share is that of Korea, 0.44."""
+    try:
+        ds = wb.load(name)
+    except (ImportError, wb.InputError) as error:
+        assert "WORKBENCH_REQUIRE_DATA" not in os.environ, error
+        pytest.skip(str(error))
+    areas = geopandas.GeoSeries(ds["bag_geometry"].values, crs=ds.attrs["crs"]).to_crs("EPSG:6933")
+    people = np.bincount(ds["membership"].values, ds["weight"].values)
+    for value in (ds["value"].values.astype(float), people):
+        share = np.log(value).std() / np.log(areas.area.values).std()
+        assert share > 2 * like_means._ALIKE
+        assert like_means.even(_in_km2(ds), value, areas.area.values / 1e6) == []
+
+
+def _in_km2(ds):
+    return ds.assign(weight=ds["weight"].assign_attrs(units="km²"))
 
 
 def test_whole_rates_as_counts(ds):

@@ -96,6 +96,70 @@ def test_dropping_children_says_what_value_went_with_them():
     assert "held values adding up to 11" in ds.attrs["treatments"]
 
 
+def test_an_area_that_goes_with_its_last_child_is_warned_of():
+    """Not by an attribute alone: the map then lacks it, and its cases."""
+    empty = fine(people=np.where(fine()["parent"] == "p1", 0.0, 10.0 + np.arange(12)))
+    said = (r"1 of 4 areas were left out with the last of their small polygons, .* \(first: "
+            r"'p1'\), and with them values adding up to 18; correct the weights")
+    with pytest.warns(DataWarning, match=said):
+        ds = bagged(empty, zero_weight="drop")
+    assert ds["bag"].values.tolist() == ["p0", "p2", "p3"] and ds["value"].sum() == 66 - 18
+    assert "look at this: 1 of 4 areas were left out" in ds.attrs["treatments"]
+    gap = fine(height=np.where(fine()["parent"] == "p1", np.nan, 7.0 + np.arange(12)))
+    with pytest.warns(DataWarning, match=said):
+        bagged(gap, missing="drop")
+    values = {"p0": 1, "p1": 200, "p2": 3, "p3": 4}         # known of the areas
+    with pytest.warns(DataWarning, match="'p1'.*values adding up to 200"):
+        bagged(empty, parent_values=values, zero_weight="drop", empty="drop")
+    with pytest.warns(DataWarning, match=r"\(first: 'p1'\); correct"):     # means do not add up
+        bagged(empty, zero_weight="drop", aggregation="mean")
+    found = wb.check(empty, weight="people", value="cases", parent="parent", zero_weight="drop")
+    (one,) = [one for one in found.of("warning") if one.code == "area-empty"]
+    assert one.where == ("p1",) and one.count == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")                      # one that has others is no such area
+        bagged(fine(people=[0.0] + [50.0] * 11), zero_weight="drop")
+
+
+def test_infinite_covariates_are_no_gaps():
+    """As where something was divided by zero: they were filled, and recorded as gaps."""
+    broken = fine(height=[np.inf, 5, 5, -np.inf] + [7.0] * 8)
+    with pytest.raises(InputError, match=r"covariate 'height' is infinite for 2 polygons \(first: "
+                                         "'f00'\\); correct them.*pass missing='nearest'"):
+        bagged(broken)
+    many = gpd.GeoDataFrame(pd.concat([
+        fine(code=[f"{k}-{i}" for i in range(12)], height=9.0 + np.arange(12) + k)
+        for k in range(20)], ignore_index=True), crs=CRS).set_geometry(shapely.box(
+            np.arange(240) % 20, np.arange(240) // 20, np.arange(240) % 20 + 1,
+            np.arange(240) // 20 + 1))
+    many.loc[3, "height"] = np.inf              # few, which are filled where they are missing
+    with pytest.raises(InputError, match="infinite for 1 polygons"):
+        bagged(many.set_crs(CRS), labels={})
+    filled = bagged(broken, missing="nearest")
+    assert np.isfinite(filled["covariates"].values).all()
+    assert "covariate 'height' is infinite for 2 polygons" in filled.attrs["treatments"]
+    assert bagged(broken, missing="drop").sizes["individual"] == 10
+    found = wb.check(broken, covariates=["height"], weight="people", value="cases",
+                     parent="parent")
+    (one,) = [one for one in found.of("error") if one.code == "covariate-infinite"]
+    assert one.where == ("height",) and one.count == 2
+
+
+def test_classes_in_text_are_told_what_they_need():
+    kinds = ["mixed", "rural", "urban", "mixed"] * 3
+    with pytest.raises(InputError, match=r"covariate column 'height' holds text \('mixed', "
+                                         r"'rural', 'urban'\) and no numbers; .* column of ones "
+                                         r"and zeros for each of them but one.*get_dummies"):
+        bagged(fine(height=kinds))
+    found = wb.check(fine(height=kinds), covariates=["height"], weight="people", value="cases",
+                     parent="parent")
+    assert "get_dummies(polygons['height'], drop_first=True, dtype=float)" in (
+        found.of("error")[0].fix)
+    percent = [f"{i} %" for i in range(12)]                 # numbers, after all
+    with pytest.raises(InputError, match="have percent signs"):
+        bagged(fine(height=percent))
+
+
 def test_what_small_polygons_lack_is_told_of_them_and_not_of_areas():
     with pytest.raises(InputError, match="2 small polygons have no id"):
         bagged(fine(code=[None, None, *fine()["code"][2:]]))

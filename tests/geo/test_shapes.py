@@ -11,6 +11,7 @@ import shapely
 from tests.geo.test_children import bagged as bagged_children
 from tests.geo.test_children import fine
 from tests.geo.test_polygons import CRS, areas, bagged, people
+from workbench.bagging.findings import listing
 from workbench.checks import InputError, named_as_flags
 from workbench.geo import bag_children, bag_polygons
 
@@ -93,6 +94,21 @@ def test_polygons_elsewhere_are_told_with_both_extents_not_dropped():
         assert "empty" not in told
 
 
+def test_the_raster_that_polygons_do_not_meet_is_named_where_it_is_a_covariate():
+    away = areas()
+    away.geometry = away.translate(50_000)
+    with pytest.raises(InputError, match="none of the 3 areas touches raster 'height': polygons"):
+        bagged(away, weight="area")
+    with listing() as found, pytest.raises(InputError):
+        bagged(away, weight="area")
+    assert found[-1].where == ("polygons", "height") and found[-1].code == "apart"
+    one = areas()
+    one.loc[2, "geometry"] = shapely.box(5000, 5000, 5100, 5100)
+    with pytest.raises(InputError, match="1 of them lie outside the extent of raster 'height', x"):
+        bagged(one, weight="area")
+    assert "pixels_of" not in str(bagged(weight="area"))
+
+
 def test_degrees_that_are_called_metres_are_recognised():
     degrees = areas().to_crs("EPSG:4326").set_crs(CRS, allow_override=True)
     with pytest.raises(InputError, match="coordinates of the polygons look like degrees, not "
@@ -104,7 +120,7 @@ def test_areas_beyond_the_raster_are_told_apart_from_empty_ones():
     one = areas()
     one.loc[2, "geometry"] = shapely.box(5000, 5000, 5100, 5100)
     with pytest.raises(InputError, match="1 areas hold no pixel .* values adding up to 3.*1 of "
-                                         "them lie outside the weight raster's extent"):
+                                         "them lie outside the extent of the weight raster, x"):
         bagged(one)
 
 

@@ -12,7 +12,7 @@ from workbench.bagging.findings import listing
 from workbench.bagging.tables import read_table
 from workbench.checks import InputError
 from workbench.geo.ids import refuse_two_ways
-from workbench.geo.table_texts import with_decimal_points
+from workbench.geo.table_texts import commas_of, with_decimal_points
 from workbench.geo.treatments import Record
 
 pytestmark = pytest.mark.filterwarnings(
@@ -58,10 +58,10 @@ def test_the_polygons_may_call_their_id_otherwise():
     (lambda t: t.assign(code=t["code"].astype(int)),
      "16 ids are written in two ways (first: '1001' in the table of totals, '01001' of the poly"),
     (lambda t: t.iloc[2:], r"2 areas have no row in the table of totals (first: ['01001', '01002'"),
-    (lambda t: pd.concat([t, t.iloc[:1].assign(code="99")]), "1 ids of the table of totals belong "
-     "to no area (first: ['99'])"),
+    (lambda t: pd.concat([t, t.iloc[:1].assign(code="99")]), "1 id of the table of totals belongs "
+     "to no area (first: ['99']); correct it, or pass empty='drop' to leave its row out"),
     (lambda t: pd.concat([t.iloc[1:], t.iloc[:1].assign(code="99")]),
-     "and 1 areas have no row (first: ['01001'])"),
+     "and 1 area has no row (first: ['01001'])"),
     (lambda t: pd.concat([t, t.iloc[:2]]), "2 ids have several rows in the table of totals (first:"
      " ['01001', '01002'])"),
     (lambda t: t.assign(code=[f"x{c}" for c in t["code"]]), "no id of the table of totals is that "
@@ -75,6 +75,41 @@ def test_ids_without_a_partner_are_named(change, said):
     with pytest.raises(InputError) as refused:
         bagged(change(table()))
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(("wrong", "said"), [
+    ({"Distrct 03": "District 03"}, ["'Distrct 03'"]),
+    ({"Distrct 03": "District 03", "Atlantis": "District 05"}, ["'Distrct 03'"]),
+    ({"77": "District 03"}, []),                            # a code may be of another place
+    ({"District 0x": "District 03", "y": "District 05"}, [])])      # which of the two, nobody knows
+def test_a_misspelt_name_is_probably_that_of_an_area_without_a_row(wrong, said):
+    named = [f"District {k:02d}" for k in range(16)]
+    written = [next((one for one, meant in wrong.items() if meant == name), name)
+               for name in named]
+    with pytest.raises(InputError, match="to no area") as refused:
+        wb.bag_polygons(areas().assign(code=named), [height()], people(), "cases",
+                        totals=table().assign(code=written), join="code")
+    assert ("is probably" in str(refused.value)) == bool(said)
+    for one in said:
+        assert f"; {one} is probably 'District 03', which has no row: correct" in (
+            str(refused.value))
+
+
+@pytest.mark.parametrize(("given", "area", "differ"), [
+    ("DISTRICT  01", "District 01", "blanks and capitals"), ("7.0", "07", "'.0' at the end and le"),
+    ("Zu\u0308rich", "Z\u00fcrich", "the encoding of accents;"), ("a\u00a0b", "a b", "blanks;")])
+def test_names_written_in_two_ways_are_said_to_be(given, area, differ):
+    with pytest.raises(InputError, match=f"in a table.*of areas., which differ in {differ}"):
+        refuse_two_ways([given], [area], "in a table", "of areas")
+
+
+@pytest.mark.parametrize(("texts", "kind"), [
+    (["1,798", "345"], "thousands"), (["1,234,567", "2,000"], "thousands"),
+    (["1,798", "12.5"], "thousands"), (["1,234.5"], "thousands"), (["1,798", "0,500"], "decimal"),
+    (["12,34", "1,798"], "decimal"), (["1,798"], "either"), (["1,798", "1798"], "either"),
+    (["1,234,567", "0,5"], "either"), (["345", "x,y"], "")])
+def test_commas_are_of_thousands_or_decimals_or_may_be_either(texts, kind):
+    assert commas_of(pd.Series(texts)) == kind
 
 
 @pytest.mark.parametrize(("given", "of_areas", "how"), [
@@ -103,6 +138,9 @@ def test_numbers_written_otherwise_are_told_how_of_a_table(entry, said):
         bagged(written, "rate")
     with pytest.raises(InputError, match="'0,9' and 15 others have decimal commas"):
         bagged(table().assign(rate="0,9"), "rate")
+    with pytest.raises(InputError, match="'1,798' and 15 others have thousands separators or "
+                       "decimal commas: remove those, write points for these$"):
+        bagged(table().assign(rate="1,798"), "rate")    # of which nobody knows what they are
 
 
 def test_a_bound_in_the_place_of_people_is_no_value_that_areas_may_be_without():
@@ -123,6 +161,22 @@ def test_areas_without_a_value_are_said_to_be_mapped_from_the_others():
     assert any("rates of the map without them are too high" in one for one in effects(empty))
 
 
+def test_counts_that_look_like_marks_of_missing_ones_may_be_left_out():
+    marked = table().assign(cases=[-9999, -3, *range(10, 24)])
+    with pytest.raises(InputError, match=r"1 counts are -9999 \(first: area '01001'\), which looks "
+                       r"like a mark.*; pass missing_value='drop' to .*aggregation='mean'.*kind="):
+        bagged(marked)
+    with pytest.raises(InputError, match=r"1 counts are negative \(first: area '01002' with -3"):
+        bagged(marked, missing_value="drop")            # which is no mark
+    with listing() as found:
+        bagged(marked)
+    assert [one.where for one in found if one.code == "value-negative"] == [
+        ("01001",), ("01002",)]
+    ds = bagged(marked.assign(cases=[-9999, *range(10, 25)]), missing_value="drop")
+    assert ds.sizes["bag"] == 15
+    assert "1 areas with the mark -9999 were dropped as missing; they" in ds.treatments
+
+
 def effects(totals, **options) -> list[str]:
     """What a check says of missing values that will happen."""
     with listing() as found:
@@ -134,7 +188,7 @@ def test_what_has_no_partner_may_be_left_out():
     some = pd.concat([table().iloc[2:], table().iloc[:1].assign(code="99")])
     ds = bagged(some, missing_value="drop", empty="drop")
     assert ds.sizes["bag"] == 14 and "01001" not in ds["bag"]
-    assert "1 ids of the table of totals belong to no area, their rows were left out: 99" in (
+    assert "1 id of the table of totals belongs to no area, its row was left out: 99" in (
         ds.treatments)
 
 

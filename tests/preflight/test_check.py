@@ -97,6 +97,19 @@ def test_what_a_made_weight_has_outside_all_areas_is_not_left_out_of_them(tmp_pa
     assert ds.attrs["outside_weight"] == 0                      # it is nobody's
 
 
+@pytest.mark.parametrize("weight", [None, "uniform"])
+def test_the_ground_around_the_areas_is_no_loss_where_a_grid_is_laid_over_them(tmp_path, weight):
+    arguments = {"value": "cases", "id": "code", "weight": weight, "missing_value": "drop"}
+    areas = kit.frame().iloc[[1, 3, 4, 6, 8, 10]].astype({"cases": float})
+    first = wb.check(kit.write_areas(tmp_path, areas), **arguments)
+    assert first.totals.loc["weight", ["outside", "left out"]].tolist() == [0, 0]
+    assert first.totals.loc["weight", "read"] == first.totals.loc["weight", "kept"] > 0
+    areas.loc[6, "cases"] = np.nan                              # what is left out is said
+    totals = wb.check(kit.write_areas(tmp_path, areas), **arguments).totals
+    share = (totals.loc["weight"] / totals.loc["weight", "read"]).tolist()
+    assert share == pytest.approx([1, 0, 0, 1 / 6, 5 / 6], abs=1e-5)
+
+
 def test_a_population_of_the_areas_has_nothing_outside(tmp_path):
     arguments = kit.write_kit(tmp_path)
     kit.write_areas(tmp_path, kit.frame(inhabitants=1000.0).iloc[:-1])

@@ -7,6 +7,8 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging.findings import Finding, suspicious
+from workbench.bagging.warping import of_polygons
+from workbench.checks import option
 
 _CODES, _PER_CODE = 40, 20      # most class codes, and individuals for each of them
 _COLLINEAR = 0.999              # correlation of covariates that are one
@@ -51,11 +53,20 @@ def odd_covariates(ds: xr.Dataset) -> list[Finding]:
         found.append(suspicious(
             "class-codes", f"{_listed(names, codes)} whole numbers of few kinds", "If they are "
             "codes of classes (land cover), their order and distances mean nothing: give one "
-            "covariate of zeros and ones for each class, as classes= of bag_polygons does. If "
+            f"covariate of zeros and ones for each class but one, {_made(ds, names, codes)}. If "
             "they are amounts, go on",
             np.array(names)[codes], int(codes.sum()), "they are taken for amounts", ". "))
     return found + _collinear(seen[:, ~constant], [n for n, flat in zip(names, constant,
                                                                        strict=True) if not flat])
+
+
+def _made(ds: xr.Dataset, names: list[str], codes: np.ndarray) -> str:
+    """How covariates of classes are made: of a raster by an option, not of columns of polygons."""
+    first = names[int(np.argmax(codes))]
+    if of_polygons(ds):
+        return ("as columns of the polygons, in Python by pandas.get_dummies("
+                f"polygons[{first!r}], drop_first=True, dtype=float)")
+    return f"as {option('classes', first)} does of a raster"
 
 
 def _listed(names: list[str], which: np.ndarray) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench import schema
 from workbench.bagging.findings import STOPS, WARNING, counted, is_listing, refuse
+from workbench.bagging.like_marks import like_marks
 from workbench.bagging.sanity import truth_values
 from workbench.checks import choose, option, package, require
 from workbench.checks.errors import NothingLeft
@@ -182,7 +183,8 @@ def usable_values(
     Raises
     ------
     InputError
-        For counts that are negative, and for fractional counts or missing values under "error".
+        For counts that are negative, and for fractional counts or missing values under "error". A
+        count such as -9999, which looks like a mark of missing values, is a missing value.
     """
     choose("kind", kind, schema.KINDS)
     values = np.asarray(values, dtype=float)
@@ -209,12 +211,28 @@ def usable_values(
                         fix="fill in their values")
     if kind == "continuous":
         return values, kept
+    marked = _marks(values, labels, kept)
+    kept = kept & ~marked
     negative = kept & (values < 0)
+    instead = (f"say {option('aggregation', 'mean')} if values are averages, as temperatures are, "
+               f"{option('kind', 'continuous')} if they are sums")
+    if marked.any():
+        count, mark = int(marked.sum()), f"{values[marked][0]:.10g}"
+        about = {"code": "value-negative", "where": labels[marked], "count": count}
+        if treatments.missing_value == "error":
+            refuse(f"{count} counts are {mark} (first: {what} {labels[marked][0]!r}), which looks "
+                   "like a mark of missing values",
+                   f"pass {option('missing_value', 'drop')} to leave them out; or correct them; or "
+                   f"{instead}", **about, effect=f"{STOPS}; {_SUPPRESSED}")
+        else:
+            record.note(f"{count} {what}s with the mark {mark} were dropped as missing"
+                        f"{again and '; '}{again}", severity=WARNING, **about,
+                        effect=f"they are not on the map; {_SUPPRESSED}",
+                        fix="fill in their values")
     if negative.any():
         refuse(f"{int(negative.sum())} counts are negative (first: {what} "
-               f"{labels[negative][0]!r} with {values[negative][0]:g})", "a count is zero or more: "
-               f"correct them, or say {option('aggregation', 'mean')} if values are averages, as "
-               f"temperatures are, {option('kind', 'continuous')} if they are sums",
+               f"{labels[negative][0]!r} with {values[negative][0]:g})",
+               f"a count is zero or more: correct them, or {instead}",
                code="value-negative", where=labels[negative], count=int(negative.sum()))
         kept &= ~negative
     fractional = kept & (values != np.round(values))
@@ -233,6 +251,14 @@ def usable_values(
                         fix=f"pass {option('aggregation', 'mean')} if they are means or rates, "
                             f"{option('fractional', 'round')} if they are counts")
     return values, kept
+
+
+def _marks(values: np.ndarray, labels: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Which counts below zero look like a mark of missing ones: nobody counts -9999 of anything."""
+    found = like_marks(labels[kept], values[kept], True)
+    named = {name for one in found for name in one.where}
+    return kept & (values < 0) & np.isin(labels.astype(str), list(named)) & (
+        values == values[kept].min(initial=0))
 
 
 def value_column(

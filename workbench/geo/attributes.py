@@ -9,6 +9,7 @@ import numpy as np
 from workbench.bagging.findings import is_listing, refuse, suspicious
 from workbench.checks import InputError, meant, option, package, require
 from workbench.geo.ids import as_text
+from workbench.geo.table_texts import commas_of
 from workbench.geo.treatments import Record
 
 _THOUSANDS = r"-?[1-9]\d{0,2}([,.'\s]\d{3})+"      # 12,345 and the like
@@ -162,6 +163,10 @@ def hint_of(column, areas: bool = True, values: bool = True) -> str:
     mapped = _MAPPED.format(drop=option("missing_value", "drop")) if areas else ""
     text = column[column.notna()].astype(str).str.strip()
     thousands = text.str.fullmatch(_THOUSANDS)
+    separators = ("thousands separators", "remove them")
+    if commas_of(text) == "either":         # to remove decimal commas would falsify the numbers
+        separators = ("thousands separators or decimal commas", "remove those, write points for "
+                      "these")
     for told, remedy, which in (
             ("percent signs", "remove them", text.str.fullmatch(_PERCENT)),
             ("a bound for a number, as suppressed counts and what is below a detection limit do",
@@ -170,7 +175,7 @@ def hint_of(column, areas: bool = True, values: bool = True) -> str:
              "pandas.read_csv(FILE, decimal=','); in a CSV with semicolons between its columns, "
              "and nothing but such numbers in this one, they are read as they are",
              text.str.fullmatch(_COMMAS) & ~thousands),
-            ("thousands separators", "remove them", thousands)):
+            (*separators, thousands)):
         if which.any():
             others = int(which.sum()) - 1
             return (f"{text[which].iloc[0]!r}{f' and {others} others' if others else ''} "

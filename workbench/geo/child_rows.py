@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.bagging.findings import refuse
-from workbench.checks import option, require
-from workbench.geo.attributes import numeric_column, suspect_codes
+from workbench.bagging.findings import WARNING, refuse, suspicious
+from workbench.checks import InputError, option, require
+from workbench.geo.attributes import (
+    hint_of,
+    numbers_in,
+    numeric_column,
+    require_column,
+    suspect_codes,
+)
 from workbench.geo.globe import centroids
 from workbench.geo.treatments import CleaningOptions, Record, must_stop
 
@@ -81,13 +87,18 @@ def complete_rows(fine, covariates: list[str], options: CleaningOptions, record:
     Raises
     ------
     InputError
-        If values are missing where that is not allowed, or everywhere.
+        If values are missing or infinite where that is not allowed, or missing everywhere; if
+        a column is text.
     """
     if not covariates:
         return np.zeros((len(fine), 0)), np.ones(len(fine), bool)
+    for name in covariates:
+        _refuse_text(fine, name)
     matrix = np.column_stack([numeric_column(fine, c, "covariate") for c in covariates])
     for name in covariates:
         suspect_codes(fine[name], name, record)
+    for name, column in zip(covariates, matrix.T, strict=True):
+        _infinite(fine, name, column, options, record)
     gaps = ~np.isfinite(matrix)
     if not gaps.any():
         return matrix, np.ones(len(matrix), bool)
@@ -116,3 +127,67 @@ def complete_rows(fine, covariates: list[str], options: CleaningOptions, record:
                         f"nearest polygon ({', '.join(fine.index[gap][:5])})",
                         code="covariate-missing", where=[covariates[d]], count=int(gap.sum()))
     return matrix, np.ones(len(matrix), bool)
+
+
+def say_emptied(names: np.ndarray, values: np.ndarray, left: np.ndarray, sums: bool,
+                record: Record) -> None:
+    """Warn of larger areas that went with the last of their small polygons, and their values.
+
+    Parameters
+    ----------
+    names : array (area,) of str
+        Ids of the areas that had small polygons.
+    values : array (area,)
+        Their values; NaN for those without one, which are left out by another treatment.
+    left : array of str
+        Ids of those that still have some.
+    sums : bool
+        Whether values add up, as means do not.
+    record : Record
+        Receives the warning.
+    """
+    off = np.isfinite(values) & ~np.isin(names, left)
+    if not off.any():
+        return
+    gone, lost = names[off].tolist(), values[off].sum()
+    record.suspect(suspicious(
+        "area-empty", f"{len(gone)} of {names.size} areas were left out with the last of their "
+        "small polygons, which all have zero weight or lack covariates (first: "
+        f"{', '.join(map(repr, gone[:3]))})"
+        + (f", and with them values adding up to {lost:,.6g}" if sums else ""),
+        "correct the weights and covariates of their small polygons, or join these areas to "
+        "neighbours", gone, len(gone), "they are not on the map, and their values in no total",
+        "; "))
+
+
+def _refuse_text(fine, name: str) -> None:
+    """Refuse a covariate without any number, as names of classes are."""
+    require_column(fine, name, "covariate")
+    entries = fine[name].dropna()
+    if not len(entries) or np.isfinite(numbers_in(entries)).any() or hint_of(entries, values=False):
+        return
+    kinds = entries.astype(str).unique()
+    raise InputError(
+        f"covariate column {name!r} holds text ({', '.join(map(repr, kinds[:3].tolist()))}"
+        f"{' and others' if len(kinds) > 3 else ''}) and no numbers; if it names classes, give a "
+        "column of ones and zeros for each of them but one, in Python by pandas.get_dummies("
+        f"polygons[{name!r}], drop_first=True, dtype=float); else leave it out")
+
+
+def _infinite(fine, name: str, column: np.ndarray, options: CleaningOptions, record: Record
+              ) -> None:
+    """Refuse infinite covariates, or say that they are taken for gaps where that was asked for."""
+    infinite = np.isinf(column)
+    if not infinite.any():
+        return
+    count = int(infinite.sum())
+    about = {"code": "covariate-infinite", "where": [name], "count": count}
+    what = (f"covariate {name!r} is infinite for {count} polygons (first: "
+            f"{fine.index[infinite][0]!r})")
+    if options.missing not in ("drop", "nearest"):
+        refuse(what, "correct them, as where something was divided by zero, or pass "
+               f"{option('missing', 'nearest')} to take the nearest polygon's, or "
+               f"{option('missing', 'drop')} to leave these polygons out", **about)
+    else:
+        record.note(f"{what}, which was taken for missing", severity=WARNING, **about,
+                    fix="correct them, as where something was divided by zero")

@@ -13,7 +13,7 @@ from workbench.bagging.findings import counted, refuse
 from workbench.checks import choose, require
 from workbench.geo.areas import read_areas, value_column
 from workbench.geo.attributes import label_columns, numbers_in, numeric_column, require_column
-from workbench.geo.child_rows import complete_rows, positive_rows
+from workbench.geo.child_rows import complete_rows, positive_rows, say_emptied
 from workbench.geo.globe import centroids, note_wide
 from workbench.geo.ids import as_text
 from workbench.geo.nesting import say_elsewhere, say_scattered
@@ -171,6 +171,9 @@ def bag_children(
             record.note(f"the small polygons that were dropped have {weight!r} adding up to "
                         f"{lost:,.6g}")
         fine, observed = fine[kept], observed[kept]
+    names, of = np.unique(fine[parent].map(as_text).to_numpy(dtype=str), return_inverse=True)
+    held = (np.bincount(of, observed, names.size) if known is None
+            else known["value"].reindex(names).to_numpy())
     positive = positive_rows(numeric_column(fine, weight, "weight"), fine.index, options, record)
     fine = fine[positive]
     matrix, complete = complete_rows(fine, list(covariates), options, record)
@@ -184,7 +187,7 @@ def bag_children(
 
     bags, membership = np.unique(fine[parent].map(as_text).to_numpy(dtype=str), return_inverse=True)
     weights = fine[weight].to_numpy(dtype=float)
-    tested = None
+    tested, left = None, bags
     if known is None:
         summed = bag_values(observed, weights, membership, bags.size, aggregation)
         compared_with_own(larger, value, bags, summed, (observed, membership), aggregation, record)
@@ -195,6 +198,7 @@ def bag_children(
         membership = (np.cumsum(kept) - 1)[membership[inside]]
         bags, summed = bags[kept], summed[kept]
         tested = None if tested is None else tested[kept]
+    say_emptied(names, held, left, aggregation == "sum" or bool(trials), record)
 
     counted(bagged=bags.size)
     shapes = outlines(fine, membership, bags, larger)

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.bagging.findings import WARNING, refuse
+from workbench.geo.grids import called
 from workbench.geo.treatments import Record
 
 TURN, _HALF, _ROUNDING = 360.0, 180.0, 1e-6         # degrees
@@ -45,7 +46,7 @@ def check_turns(areas, grid: xr.DataArray, record: Record) -> None:
     if turned.any():
         names = areas.index[turned]
         refuse(f"{len(names)} areas (first: {names[:3].tolist()}) reach beyond the longitudes of "
-               f"the weight raster, {left:.6g} to {right:.6g}, which has these places one turn "
+               f"{called(grid)[0]}, {left:.6g} to {right:.6g}, which has these places one turn "
                "further",
                "write both from -180 to 180, with 360 taken off longitudes above 180: rasters by "
                f"{_RASTER}, areas, cut at 180, by ogr2ogr -wrapdateline; of cells of a raster that "

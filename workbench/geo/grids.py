@@ -15,6 +15,7 @@ WEIGHTS = ("area", "uniform")
 CELLS = 100             # along the longer side of a grid that is laid over the areas
 _OTHERS = (50, 200, 300)        # that are named beside it
 MOST_CELLS = 2000
+_PIXELS_OF = "pixels_of"        # in attrs of a weight that was made: the covariate with its pixels
 _LATTICE = 50           # places along each side at which a projection's scale is computed
 
 
@@ -34,6 +35,24 @@ def unweighted(aggregation: str) -> str:
 def is_word(weight: object) -> bool:
     """Whether a weight is one of the words, or not given, rather than a raster."""
     return weight is None or (isinstance(weight, str) and weight in WEIGHTS)
+
+
+def called(grid: xr.DataArray) -> tuple[str, str]:
+    """What messages call the raster of the individuals, and what a finding about it names.
+
+    Parameters
+    ----------
+    grid : xr.DataArray
+        A weight that was given, or one of `made_weight`, whose pixels are a covariate's.
+
+    Returns
+    -------
+    str
+        Its name where nobody gave a weight.
+    str
+    """
+    name = grid.attrs.get(_PIXELS_OF)
+    return ("the weight raster", "weight") if name is None else (f"raster {name!r}", name)
 
 
 def weight_units(weight: object, units: str | None) -> str:
@@ -103,6 +122,8 @@ def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, reco
                 **about)
     values = _km2(grid) if kind == "area" else np.ones(grid.shape)
     made = grid.copy(data=np.where(np.isnan(grid.values), np.nan, values)).rename(kind)
+    if layers:
+        made.attrs[_PIXELS_OF] = name
     return made.rio.write_crs(grid.rio.crs).rio.write_nodata(np.nan)
 
 

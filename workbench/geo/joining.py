@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from workbench.geo.table_texts import time_column, with_decimal_points
 from workbench.geo.treatments import CleaningOptions, Record
 
 TABLE = "table"     # code of an error for which no value of a table of totals is known
+_GUESSED = 3        # names without an area of which it is said what they are meant to be
+_CLOSE = 0.75       # share of letters that two names have in common, from which one may be meant
 
 
 def joined(areas, totals: object, join: str | None, encoding: str | None,
@@ -160,12 +163,15 @@ def _partners(ids, areas, name: str, options: CleaningOptions, record: Record) -
         require(len(rowless) < len(areas), f"no id of {name} is that of an area: it has "
                 f"{homeless[:3]}, the polygons {rowless[:3]}; choose another column with "
                 f"{option('join')}, or of the polygons with {option('id')}")
+    one = len(homeless) == 1
+    found = f"1 id of {name} belongs" if one else f"{len(homeless)} ids of {name} belong"
     if homeless and options.empty == "error":
-        refuse(f"{len(homeless)} ids of {name} belong to no area (first: {homeless[:3]})"
-               f"{_as_well(rowless)}", f"correct them, or pass {option('empty', 'drop')} to leave "
-               "these rows out", code="row-unknown", where=[name], count=len(homeless))
+        refuse(f"{found} to no area (first: {homeless[:3]}){_as_well(rowless)}",
+               f"{_guessed(homeless, rowless)}correct {'it' if one else 'them'}, or pass "
+               f"{option('empty', 'drop')} to leave {'its row' if one else 'these rows'} out",
+               code="row-unknown", where=[name, *homeless], count=len(homeless))
     elif homeless:
-        record.note(f"{len(homeless)} ids of {name} belong to no area, their rows were left out: "
+        record.note(f"{found} to no area, {'its row was' if one else 'their rows were'} left out: "
                     f"{', '.join(homeless[:10])}")
     if rowless and options.missing_value == "error":
         refuse(f"{len(rowless)} areas have no row in {name} (first: {rowless[:3]})", "add them, or "
@@ -174,4 +180,17 @@ def _partners(ids, areas, name: str, options: CleaningOptions, record: Record) -
 
 
 def _as_well(rowless: list[str]) -> str:
-    return f", and {len(rowless)} areas have no row (first: {rowless[:3]})" if rowless else ""
+    count = f"{len(rowless)} areas have" if len(rowless) > 1 else "1 area has"
+    return f", and {count} no row (first: {rowless[:3]})" if rowless else ""
+
+
+def _guessed(homeless: list[str], rowless: list[str]) -> str:
+    """Which areas without a row are probably meant by the first names without an area."""
+    said = []
+    for name in homeless[:_GUESSED]:
+        close = get_close_matches(name, rowless, n=2, cutoff=_CLOSE)
+        ratios = [SequenceMatcher(None, one, name).ratio() for one in close]
+        # A code is another area's as soon as one digit is, and of two alike none is likely.
+        if close and any(map(str.isalpha, name)) and ratios.count(max(ratios)) == 1:
+            said.append(f"{name!r} is probably {close[0]!r}, which has no row")
+    return f"{', '.join(said)}: " if said else ""

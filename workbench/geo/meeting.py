@@ -8,8 +8,23 @@ import xarray as xr
 from workbench.bagging.findings import WARNING, refuse
 from workbench.checks import InputError, NothingLeft, option
 from workbench.geo.globe import a_turn_apart, check_turns, projected
+from workbench.geo.grids import called
 from workbench.geo.shapes import CORRECT_CRS, extent, named
 from workbench.geo.treatments import CleaningOptions, Record
+
+
+def crs_of(grid: xr.DataArray | None, layers: dict[str, xr.DataArray]) -> str:
+    """The CRS of a weight, else that of the first covariate; empty without any raster.
+
+    Parameters
+    ----------
+    grid : xr.DataArray, optional
+        The weight raster.
+    layers : dict of str to xr.DataArray
+        Covariates.
+    """
+    first = next((one for one in (grid, *layers.values()) if one is not None), None)
+    return "" if first is None else first.rio.crs.to_string()
 
 
 def onto(areas, grid: xr.DataArray, options: CleaningOptions, record: Record):
@@ -36,10 +51,10 @@ def onto(areas, grid: xr.DataArray, options: CleaningOptions, record: Record):
     InputError
         If the CRSs differ and that was not allowed, or no area touches the raster.
     """
-    given = areas
+    given, (raster, name) = areas, called(grid)
     if areas.crs != grid.rio.crs:
         if options.crs == "error":
-            refuse(f"the polygons are in {areas.crs.to_string()} but the weight raster in "
+            refuse(f"the polygons are in {areas.crs.to_string()} but {raster} in "
                    f"{grid.rio.crs.to_string()}",
                    f"pass {option('crs', 'reproject')}, or reproject one", code="crs-differs",
                    where=["polygons"])
@@ -48,11 +63,11 @@ def onto(areas, grid: xr.DataArray, options: CleaningOptions, record: Record):
                         f"{grid.rio.crs.to_string()}", code="crs-differs", where=["polygons"])
         areas = projected(areas, grid.rio.crs)
     if not touching(areas, grid).any():
-        what = (f"none of the {len(areas)} areas touches the weight raster: "
+        what = (f"none of the {len(areas)} areas touches {raster}: "
                 f"{_both(given, areas, grid)}")
         turn = a_turn_apart(areas, grid)
         refuse(what, turn or _guess(given, grid), code="another-turn" if turn else "apart",
-               where=["polygons", "weight"], joint=". ", count=len(areas), error=NothingLeft)
+               where=["polygons", name], joint=". ", count=len(areas), error=NothingLeft)
         raise InputError(what)              # nor can a check go on
     check_turns(areas, grid, record)
     return areas
@@ -92,13 +107,14 @@ def without_empty(
     present = np.bincount(area, minlength=len(areas)) > 0
     if present.all():
         return areas, values, area
+    raster, _ = called(grid)
     names, beyond = areas.index[~present], int((~touching(areas, grid)).sum())
     outside = "" if not beyond else (
-        f"{beyond} of them lie outside the weight raster's extent, {extent(grid.rio.bounds())}: is "
+        f"{beyond} of them lie outside the extent of {raster}, {extent(grid.rio.bounds())}: is "
         "it the right raster, and do all polygons belong to this place? ")
     if not present.any():
         raise NothingLeft(
-            "no area holds a pixel of positive weight, although polygons and the weight raster "
+            f"no area holds a pixel of positive weight, although polygons and {raster} "
             f"meet: {_both(areas, areas, grid)}. Check that the weight is not zero or missing there"
         )
     about = {"code": "area-empty", "where": names, "count": len(names)}

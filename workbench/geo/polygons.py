@@ -22,7 +22,7 @@ from workbench.geo.grid_areas import UNREAD
 from workbench.geo.grids import CELLS, is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
 from workbench.geo.joining import joined
-from workbench.geo.meeting import onto, without_empty
+from workbench.geo.meeting import crs_of, onto, without_empty
 from workbench.geo.periods import bag_periods
 from workbench.geo.pixels import pixel_covariates, weight_raster, weighted
 from workbench.geo.rasters import read_rasters
@@ -212,9 +212,9 @@ def bag_polygons(
             grid = weight_raster(
                 weight, record, raster_crs, nodata, options.marks, weight_variable, within)
             grid = grid if wanted is None else summed(grid, wanted, grid_of, record)
-    if areas is None and grid is not None:  # a check: perhaps their CRS is the raster's
+    if areas is None and (other := crs_of(grid, layers)):   # a check: perhaps it is theirs, too
         with part("polygons", "polygons"):
-            areas = areas_read(polygon_crs or grid.rio.crs.to_string())
+            areas = areas_read(polygon_crs or other)
     require(areas is not None, UNREAD)
     values, kept, tested = np.zeros(len(areas)), np.ones(len(areas), dtype=bool), None
     with part("value", value):
@@ -248,9 +248,9 @@ def bag_polygons(
     matrix, whole = pixel_covariates(layers, cell, grid.values.ravel()[cell] * coverage, options,
                                      record)
     area, cell, coverage, matrix = area[whole], cell[whole], coverage[whole], matrix[whole]
-    names, matrix = without_absent(list(layers), matrix, coded, record)
-    areas, values, area = without_empty(areas, values, area, grid, options, record)
     held = grid.values.ravel()[cell] * coverage
+    names, matrix = without_absent(list(layers), matrix, coded, held, record)
+    areas, values, area = without_empty(areas, values, area, grid, options, record)
     held_of, held_in = str(grid.name), units_of(weight, weight_units)
     if people is not None:
         held = spread(numeric_column(areas, people, "population"), area, held)

@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from workbench import schema
+from workbench.bagging.warping import on_own_grid
 
 COLUMNS = ("read", "outside", "in several", "left out", "kept")
 
@@ -29,7 +30,7 @@ def totals_of(ds: xr.Dataset, counted: Mapping[str, float]) -> pd.DataFrame:
         Rows value (where values are totals), weight, areas and individuals; columns read (in the
         files), outside (all areas), in several (areas, and so kept more than once), left out
         (missing or zero, for instance) and kept: read - outside + in several - left out. NaN where
-        nobody knows.
+        nobody knows. What a grid of our own has around the areas is neither read nor outside.
     """
     kept = {"weight": float(ds["weight"].sum()), "areas": float(ds.sizes[schema.BAG]),
             "individuals": float(ds.sizes[schema.INDIVIDUAL])}
@@ -41,6 +42,9 @@ def totals_of(ds: xr.Dataset, counted: Mapping[str, float]) -> pd.DataFrame:
         before, outside = counted.get(name, np.nan), float(lost.get(name, 0.0))
         if name == "weight" and np.isnan(before) and not np.isnan(outside):
             before = after + outside + float(ds.attrs.get("left_out_weight", 0.0))
+        # The corners of a box around the areas are in no file, and lost to nobody.
+        if name == "weight" and on_own_grid(ds):
+            before, outside = before - outside, 0.0
         twice = counted.get("twice", 0.0) if name == "weight" else np.nan
         # Merging areas leaves none out.
         left = counted.get("bagged", after) if name == "areas" else after

@@ -4,6 +4,8 @@ import param
 import pytest
 
 from workbench.ui.base.messages import not_offered
+from workbench.ui.base.notice import Notice
+from workbench.ui.base.shell import follow
 from workbench.ui.base.state import State
 
 
@@ -57,3 +59,15 @@ def test_the_example_comes_back_as_one_change():
     state.listen(lambda *events: heard.append(state.query()), state.names())
     state.reset()
     assert heard == ["colour=red&coats=0&glossy=no"] == [Paint().query()]
+
+
+def test_what_an_address_could_not_have_is_forgotten_with_its_state():
+    """After a session is opened the example is no longer what is shown."""
+    state, notice = Paint(), Notice()
+    follow(state, lambda: None, notice)
+    notice.tell(["dataset=own-1 (the example is shown)"])
+    state.colour = "green"
+    assert notice.said.text                 # one choice more does not give what was asked for
+    with state.together():
+        state.colour, state.coats = "blue", 2
+    assert not notice.said.text

@@ -28,6 +28,25 @@ def open_app(page, address, name):
     idle(page)
 
 
+@pytest.mark.parametrize("address, label", [
+    (APPS["disaggregate"][0], "Model"), (APPS["mediated"][0], "Unmatched"),
+    ("compare", "Data"), ("granularity", "Tolerance"), ("sources?tab=city", "Kernel")])
+def test_dropdowns_of_all_apps_open_by_key(page, apps_url, address, label):
+    page.goto(f"{apps_url}/{address}", timeout=WAIT)
+    box = page.get_by_role("combobox", name=re.compile(f"^{label}"))
+    expect(box).to_be_enabled(timeout=WAIT)
+    idle(page)
+    before = box.inner_text().strip()
+    box.focus()
+    page.keyboard.press("Enter")
+    expect(box).to_have_attribute("aria-expanded", "true")
+    expect(page.get_by_role("menuitem", name=before, exact=True)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(box).to_have_attribute("aria-expanded", "false")
+    expect(box).to_be_focused()
+    expect(box).to_have_text(before)
+
+
 @pytest.mark.parametrize("app", APPS)
 def test_the_wheel_scrolls_and_a_dark_page_stays_dark(page, apps_url, app):
     address, name = APPS[app]

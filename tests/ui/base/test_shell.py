@@ -138,6 +138,47 @@ def test_escape_stops_work_but_not_from_within_a_menu(page, toy):
     expect(page.get_by_text("ready", exact=True)).to_be_visible()
 
 
+@pytest.mark.parametrize("key", ["Enter", "Space", "ArrowDown", "ArrowUp"])
+def test_a_dropdown_is_opened_chosen_from_and_left_by_keys(page, toy, key):
+    begin(page, toy + "?number=13&colour=blue", 13)
+    box = page.get_by_role("combobox", name=re.compile("^Colour"))
+    red, blue = (page.get_by_role("menuitem", name=name) for name in ("red", "blue"))
+    box.focus()
+    page.keyboard.press(key)
+    expect(box).to_have_attribute("aria-expanded", "true")
+    expect(blue).to_be_focused()                            # the item that is chosen
+    page.keyboard.press("Escape")
+    expect(box).to_have_attribute("aria-expanded", "false")
+    expect(box).to_be_focused()
+    expect(page.get_by_text("doubling")).to_be_visible()    # Escape left the work alone
+    page.keyboard.press(key)
+    expect(blue).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(red).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(box).to_have_attribute("aria-expanded", "false")
+    expect(box).to_be_focused()
+    expect(box).to_have_text("red")
+    url(page, "colour=red")
+    assert entries(page) == 1                               # one step of the history
+    press(page, "Undo")
+    expect(box).to_have_text("blue")
+
+
+@pytest.mark.parametrize("key", ["Enter", "Space"])
+def test_a_key_that_stays_down_opens_a_dropdown_and_no_more(page, toy, key):
+    begin(page, toy)
+    box = page.get_by_role("combobox", name=re.compile("^Colour"))
+    box.focus()
+    page.keyboard.down(key)
+    expect(page.get_by_role("menuitem", name="red")).to_be_focused()
+    page.keyboard.down(key)                                 # as of a key that is repeated
+    page.wait_for_timeout(500)
+    page.keyboard.up(key)
+    page.wait_for_timeout(500)
+    expect(box).to_have_attribute("aria-expanded", "true")
+
+
 def test_what_changes_twice_at_a_short_interval_is_as_it_was_left(page, toy):
     """Panel alone writes a change back when the next has come already, and some stay disabled."""
     warned = []

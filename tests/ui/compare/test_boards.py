@@ -402,6 +402,19 @@ def test_stored_engines_are_those_of_their_presets(pair):
     assert repr(wb.VBAgg(**pairs.options(pair))) in found.attrs["summary"]
 
 
+@pytest.mark.parametrize("pair", stored.PAIRS, ids=lambda pair: pair.likelihood)
+def test_maps_of_engines_have_the_unit_of_maps_of_models(pair):
+    store = Store(State(tab="engines", likelihood=pair.likelihood, one=pair.one, other=pair.other))
+    view = Engines(store)
+    store.refresh()
+    models = stored.board(next(one for one in stored.BOARDS if one.dataset == "country"))
+    for cell in view.cells[:2]:
+        assert models.unit == "cases per 1,000 persons" and models.unit in cell.foot.object
+    np.testing.assert_allclose(np.nanmean(view.source.data["one"][0]),
+                               1000 * store.pair["mean"].sel(engine=pair.one).mean(), rtol=1e-5)
+    store.close()
+
+
 @pytest.mark.slow
 def test_the_program_of_engines_gives_their_numbers():
     pair = stored.PAIRS[1]

@@ -45,6 +45,15 @@ GIVEN = {"polygons": "areas.gpkg", "value": "cases", "id": "code",
      [("Resample: nearest pixel", {"align": "nearest"}),
       ("Resample: bilinear", {"align": "bilinear"}),
       ("Resample: most frequent", {"align": "mode"})]),
+    (Finding("value-negative", "1 counts are -9999", "pass missing_value='drop' to leave them out; "
+             "or correct them; or say aggregation='mean' if values are averages, kind='continuous' "
+             "if they are sums"),
+     [("Leave these areas out", {"missing_value": "drop"}),
+      ("These are means or rates", {"aggregation": "mean", "kind": "continuous"}),
+      ("These are amounts, not counts", {"kind": "continuous"})]),
+    (Finding("row-unknown", "1 id of t.csv belongs to no area", "correct it, or pass empty='drop' "
+             "to leave its row out", where=("t.csv", "Distrct 03")),
+     [("Leave these rows out", {"empty": "drop"})]),
     (Finding("id-missing", "3 areas have no id", "fill column 'code' in these rows"),
      [("Number the areas instead", {"id": None})]),
     (Finding("crs-missing", "the polygons have no CRS", "state it with polygon_crs='EPSG:...'",

@@ -21,7 +21,7 @@ import xarray as xr
 from tests.kit import write_kit
 from workbench.checks import InputError
 from workbench.ui.base import leftovers
-from workbench.ui.disaggregate import engine, exporting, exports, messages, own, recovery
+from workbench.ui.disaggregate import engine, exporting, exports, labels, messages, own, recovery
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.own import AREA, Own
@@ -204,6 +204,7 @@ def test_files_dropped_later_are_added_and_one_of_them_can_be_removed(contents, 
     assert view.weight.value == "people.tif" and set(view._files.rasters) == {"people.tif"}
     dropped(view, {"height.tif": contents["height.tif"]})
     assert set(view._files.rasters) == {"people.tif", "height.tif"} and len(view.held) == 4
+    assert view.drop.uploaded_label == labels.DROPPED
     view.weight.value = other = view.weight.options[-1]     # what is chosen, if it is still there,
     removed_by(view, "Remove height.tif")
     dropped(view, {"height.tif": contents["height.tif"]})
@@ -225,6 +226,7 @@ def test_files_dropped_later_are_added_and_one_of_them_can_be_removed(contents, 
     assert "MB together" in view.told.object and "people.tif" not in view._held
     removed_by(view, "Remove all")
     assert view.check.disabled and not view.held.visible and not view.values.column.visible
+    assert view.drop.uploaded_label == view.drop.label == labels.DROP     # as before any file
     store.leave()
 
 

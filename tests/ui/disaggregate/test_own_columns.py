@@ -111,6 +111,22 @@ def test_a_table_of_totals_is_joined_by_the_names_that_both_have(areas):
         store.leave()
 
 
+def test_a_table_that_joins_more_areas_is_said_to_where_it_replaces_another(areas):
+    def table(rows):
+        return csv(frame()[["gemeinde", "faelle"]].iloc[:rows].rename(columns={"gemeinde": "name"}))
+
+    store = Store(State())
+    try:
+        view = Own(store)
+        model = view.key.get_root()
+        for rows in (8, 9):         # the same columns, and so the same choice
+            view.drop.param.update(filename=["kreise.gpkg", "t.csv"], value=[areas, table(rows)])
+            assert view.key.value == ("name", "gemeinde")
+            assert model.data.value == f"name = gemeinde ({rows} areas)" in model.data.options
+    finally:
+        store.leave()
+
+
 def test_the_column_that_joins_a_table_is_not_guessed_to_be_its_values(tmp_path):
     outlines = frame()[["gemeinde", "geometry"]].assign(AreaID=range(9))
     outlines.to_file(tmp_path / "a.gpkg")
@@ -163,7 +179,22 @@ def test_a_table_of_pixels_is_a_raster(areas):
      "but none of its columns seems to be one"),
     ({"a.gpkg": None, "z.csv": csv(pandas.DataFrame({"name": ["x", "y"], "n": [1, 2]}))},
      "no column of z.csv .name, n. has the names or numbers of the areas, which are in"),
-    ({"a.gpkg": None, "z.csv": b"name;n\nSued;\"1,5\"\n"}, "no column of numbers"),
+    ({"a.gpkg": None, "z.csv": csv(frame()[["gemeinde", "faelle"]].assign(
+        faelle=1, gemeinde=[f" SÜD-{k // 3}{k % 3}" for k in range(9)]))},
+     "column 'gemeinde' of z.csv has the areas' names, but writes 9 of them otherwise: ' SÜD-00' "
+     "in the table, 'Süd-00' in column 'gemeinde' of the areas, which differ in blanks and "
+     "capitals; write them alike"),
+    ({"a.gpkg": None, "z.csv": csv(frame()[["gemeinde", "faelle"]].assign(
+        faelle=1, gemeinde=[f"Su\u0308d-{k // 3}{k % 3}" for k in range(9)]))},
+     "which differ in the encoding of accents"),
+    ({"a.gpkg": None, "z.csv": b"name;n\nSued;\"1,5\"\n"}, "no column of numbers; it has name, n; "
+     "column 'n' of z.csv is text, not numbers: write points for decimal commas .'1,5' in row 0.$"),
+    ({"a.gpkg": None, "z.csv": b"name;n\na;345\nb;\"1,798\"\nc;\"12,004\"\n"},
+     "not numbers: remove the thousands separators .'1,798' in row 1.$"),
+    ({"a.gpkg": None, "z.csv": b"name;n\na;x\nb;\"1,798\"\nc;\"2,798\"\n"},
+     "not numbers .'x' in row 0.: remove the commas if they separate thousands .'1,798' in row 1., "
+     "write points for them if they are decimal commas and correct the others$"),
+    ({"a.gpkg": None, "z.csv": b"name;n\na;x\n"}, "it has name, n; add one with the values of"),
     ({"a.gpkg": None, "z.csv": b"PK\x03\x04\0\0"}, "it is no text"),
     ({"a.gpkg": None, "z.csv": b"a,n\n1,1\n", "y.csv": b"a,n\n1,1\n"}, "drop one table of values"),
     ({"table.xlsx": b"PK\x03\x04"}, "table.xlsx is of a kind that is not read here")])

@@ -5,10 +5,11 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.disaggregate.made_files import EVIL, broken, districts, formats
+from tests.ui.disaggregate.made_files import CRS, EVIL, broken, districts, formats
 from tests.ui.kit import idle, press, status
 from workbench.checks import InputError
-from workbench.ui.disaggregate import engine, own
+from workbench.geo.grid_areas import UNREAD
+from workbench.ui.disaggregate import engine, labels, own
 from workbench.ui.disaggregate.columns import likely
 from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.state import State
@@ -76,6 +77,23 @@ def test_a_file_without_a_raster_can_be_left_out_at_a_press(wrong):
         store.leave()
 
 
+@pytest.mark.usefixtures("removed")
+def test_the_crs_of_a_covariate_is_offered_to_areas_without_one_and_no_error_is_said_twice(wrong):
+    contents, _ = wrong["no CRS"]
+    parts = {name: one for name, one in contents.items() if name != "people.tif"}
+    files = own.kept(parts | {"height.tif": contents["people.tif"]})
+    given = own.options_of(files, "cases")
+    found = own.check(*given)
+    [error] = found.of("error")
+    assert error.code == "crs-missing"
+    [press] = remedies(error, given[1], found.data.attrs["crs"], degrees=False)
+    assert press.label == f"Its CRS is {CRS}"
+    assert own.check(given[0], press.applied(given[1])).ok
+    alone = own.check(*own.options_of(own.kept(parts), "cases"))        # without any raster
+    assert [one.code for one in alone.of("error")] == ["crs-missing"]
+    assert [one.what for one in alone.of("note")] == [UNREAD]
+
+
 def drop(page, contents):
     """Give files to the dialog as a browser does."""
     page.locator("input[type=file][multiple]").set_input_files(
@@ -130,7 +148,9 @@ def test_files_are_added_and_removed_and_those_without_content_are_said(page, ap
     expect(dialog).to_contain_text("population: people.tif; covariates: height.tif.")
     expect(refusal).to_have_count(0)
     expect(check).to_be_enabled()
+    expect(field).to_contain_text(labels.DROPPED)
     remove(page)
+    expect(field).to_contain_text(labels.DROP)      # nothing is there to be added to
     expect(check).to_be_disabled()
     drop(page, {"height.tif": kit["height.tif"]})           # the same file once more
     expect(dialog.get_by_role("button", name="Remove height.tif")).to_be_visible()

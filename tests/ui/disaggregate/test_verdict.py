@@ -9,6 +9,7 @@ import xarray as xr
 
 import workbench as wb
 from tests.reference import country
+from workbench.evaluation import judgement_words as words
 from workbench.evaluation.area_scores import clustered_error
 from workbench.evaluation.baselines import GLM, SPLIT, PopulationSplit
 from workbench.evaluation.evidence import SURE, Evidence, of_recovery
@@ -25,10 +26,13 @@ from workbench.ui.disaggregate.verdict import (
     GREEN,
     OPEN,
     RED,
+    Verdict,
     doubts_of,
     doubts_of_mixture,
     judge,
     of_scores,
+    reasons_of,
+    said_once,
 )
 from workbench.ui.disaggregate.views.verdict import Strip, verdict_of
 
@@ -129,6 +133,26 @@ def test_a_map_whose_lead_is_in_its_intervals_alone_is_not_green(gap, error, lig
     found = judge(replace(GOOD, maps={SPLIT: (gap, error), FLAT: (9.0, 1.0)}), 0.0)
     assert found.light == light and found.reasons == (() if light == GREEN else (
         "by the posterior mean alone it is not clearly better than the population split",))
+
+
+def test_the_line_below_a_verdict_contradicts_praise_alone_and_repeats_nothing():
+    unsure = replace(GOOD, rivals={SPLIT: (2.5, 0.4)})
+    tied = replace(GOOD, rivals={SPLIT: (2.0, 0.4)})
+    for evidence, weighed in ((unsure, words.may_be_chance_when_weighed),
+                              (tied, words.no_better_when_weighed)):
+        again = judge(evidence, 0.0, (weighed([SPLIT]),))
+        assert again.reasons and reasons_of(said_once(again)) == ""
+        assert said_once(again).light == again.light == AMBER
+        assert reasons_of(said_once(judge(evidence, 0.0, (weighed([SPLIT]), words.few(9))))) == (
+            "9 areas are a weak test.")
+        other = said_once(judge(evidence, 0.0, (weighed([FLAT]),)))     # which is not said above
+        assert reasons_of(other).startswith("When its models were weighted, it was n")
+    praised = said_once(judge(GOOD, 0.0, (words.may_be_chance_when_weighed([SPLIT]),)))
+    assert reasons_of(praised) == ("But when its models were weighted, it was not clearly better "
+                                   "than the population split.")
+    for praise in (words.beats, words.better):
+        assert reasons_of(Verdict(AMBER, praise(SPLIT, "CRPS", "−9 %"), ("a",))) == "But a."
+    assert reasons_of(judge(GOOD, 0.0)) == ""
 
 
 @pytest.mark.parametrize("error", [np.nan, np.inf])

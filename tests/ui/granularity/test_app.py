@@ -292,7 +292,8 @@ def test_the_truth_of_a_map_after_a_guess_and_draws_that_move(page, apps_url):
     page.get_by_role("combobox", name=re.compile("^Cell shape")).click()
     page.get_by_role("menuitem", name="Strips", exact=True).click()
     url(page, "shape=strips")
-    expect(status(page)).to_contain_text("strips, as many as squares", timeout=WAIT)
+    expect(status(page)).to_contain_text("(strips 0.204 km wide, as many as squares",
+                                         timeout=WAIT)
     expect(page.get_by_text("Error by shape of as many cells")).to_contain_text(
         "strips", timeout=WAIT)
     page.get_by_role("combobox", name=re.compile("^Second lengthscale")).click()

@@ -9,13 +9,14 @@ from bokeh.models import ColorBar, ColumnDataSource
 from tests.ui.kit import refused, settled, slow_imports
 from workbench.ui.base.fitted import EVIDENCE, FITTED, PREVIEW
 from workbench.ui.base.messages import BY_HAND, NO_HYPERPARAMETERS, NOT_THERE
-from workbench.ui.granularity import california, messages, theory, worlds
+from workbench.ui.granularity import california, exporting, messages, theory, worlds
 from workbench.ui.granularity.background import equal_cells
 from workbench.ui.granularity.engine import AT_ONCE
 from workbench.ui.granularity.state import COUNTS, LENGTHS, NOISES, SIDES, VARIANCES, State
 from workbench.ui.granularity.store import Store
 from workbench.ui.granularity.story import STEPS
 from workbench.ui.granularity.views.charts import Charts, KernelCurve
+from workbench.ui.granularity.views.controls import Controls
 from workbench.ui.granularity.views.line import Line
 from workbench.ui.granularity.views.maps import Maps, image
 from workbench.ui.granularity.views.page import Numbers
@@ -161,6 +162,11 @@ def test_learning_moves_the_sliders_to_the_stops_and_says_what_was_learnt(tab):
     store.learn()
     settled(store)
     assert store.status.startswith("Fitted to the summaries: lengthscale") and not store.error
+    model, unit = state.model, store.bench.world.unit
+    shown = (f"Shown and exported: the nearest stops of the sliders, lengthscale "
+             f"{model.lengthscale:g} {unit}, variance {model.variance:g}, noise {model.noise:g}.")
+    assert f"lengthscale {state.fit['lengthscale']:.3g} {unit}, var" in store.status
+    assert store.status.endswith(shown) and shown in exporting.bundle(store).report()
     assert state.model.lengthscale > 0.5 and {"lengthscale", "variance", EVIDENCE} < set(state.fit)
     assert store.answer.model == state.model
     again = Store(State())                  # somebody else at the same address
@@ -457,6 +463,37 @@ def test_a_lecture_leaves_its_figures_the_height_of_the_window(room):
     found, told = sizes(room, True), sizes(room, True, chart=True)
     assert 0.6 * room[1] > found.line[1] >= 200 and told.charts[1] >= 200
     assert 0.19 * room[0] < found.maps < 0.52 * room[1]
+
+
+def test_sizes_of_strips_are_their_own_and_their_slider_sets_how_many():
+    state = State(tab="map", shape="strips", side=1.6, map_lengthscale=1.0)
+    store = Store(state)
+    told, charts, aside = Numbers(store), Charts(store), Controls(store)
+    lecture = Lecture(store)
+    store.refresh()
+    cells, kernel = store.answer.cells, aside.kernel
+    assert cells.size == 49 and cells.extent == pytest.approx((10 / 49, 10.0))
+    assert told.ratio.label == "lengthscale = 4.9 × width, 0.1 × length of a strip"
+    assert told.text.text.startswith("49 cells (strips 0.204 km wide, as many as squares of 1.6 km")
+    assert told.text.text.split(" instead")[0] in exporting.bundle(store).report()
+    settled(store)
+    sliders = aside.widgets["side"], lecture.widgets["side"]
+    assert {one.label for one in sliders} == {"Side of as many squares"}
+    assert charts.plane.xaxis.axis_label == "side of as many squares (km)"
+    assert "squares up to" in charts._notes["plane"].object
+    shaded = kernel.figure.xaxis.axis_label, kernel.note.object
+    assert shaded[0].endswith("shaded: strip width") and "far longer" in shaded[1]
+    state.shape = "voronoi"
+    assert kernel.figure.xaxis.axis_label.endswith("shaded: one square")
+    assert told.ratio.label == "lengthscale = 0.62 × side of as many squares"
+    state.shape = "squares"
+    assert told.ratio.label == "lengthscale = 0.62 × cell size"
+    assert {one.label for one in sliders} == {"Cell side"}
+    assert kernel.figure.xaxis.axis_label.endswith("shaded: one cell")
+    assert messages.KERNEL_NOTE in kernel.note.object
+    assert charts.plane.xaxis.axis_label == "cell size (km)"
+    assert ", cells up to" in charts._notes["plane"].object
+    store.close()
 
 
 def test_in_a_lecture_what_is_chosen_and_said_stands_beside_the_maps():

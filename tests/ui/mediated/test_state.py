@@ -7,9 +7,9 @@ import pytest
 from bokeh.models import HoverTool
 
 from tests.ui.kit import refused, restored, settled
-from workbench.ui.base.fitted import PREVIEW
-from workbench.ui.base.messages import BY_HAND, NOT_THERE
-from workbench.ui.mediated import messages
+from workbench.ui.base.fitted import EVIDENCE, PREVIEW
+from workbench.ui.base.messages import BY_HAND, NOT_THERE, signed
+from workbench.ui.mediated import exporting, messages
 from workbench.ui.mediated.model import KINDS
 from workbench.ui.mediated.state import State
 from workbench.ui.mediated.store import Store
@@ -96,7 +96,7 @@ def test_models_share_bags_and_colours_and_keep_a_row_each():
 
 def test_the_verdict_names_interpolation_where_it_is_better():
     assert messages.verdict(0.30, 0.94, 0.24) == (
-        "interpolation beats this model: its error is 25 % larger", "error")
+        "interpolation beats this model, whose error is 25 % larger", "error")
     assert messages.verdict(0.18, 0.73, 0.24) == (
         "better than interpolation, with doubts: error 25 % smaller, but intervals too narrow",
         "warning")
@@ -194,6 +194,11 @@ def test_learning_moves_the_sliders_and_raises_the_evidence():
     settled(store)
     assert not store.work and store.answer.posterior.evidence > before
     assert store.status.startswith("Fitted to the targets: ")
+    at_stops = signed(store.answer.posterior.evidence, ".1f")       # of what is shown
+    for told in (store.status, exporting.bundle(store).report()):
+        assert f"lengthscale of k {state.fit['lengthscale']:.3g} ({state.lengthscale:g}) km" in told
+        assert f"log evidence {signed(state.fit[EVIDENCE], '.1f')} ({at_stops}). Shown, scored " \
+               "and exported: the nearest stops of the sliders, in brackets." in told
     assert next(reversed(store.rows.values()))["address"] == f"mediated?{state.query()}"
     again = State()                         # somebody else at the same address
     assert again.read(state.query()) == [] and again.fit == state.fit

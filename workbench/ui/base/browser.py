@@ -21,6 +21,9 @@ class Browser(pn.custom.JSComponent):
     Before what cannot be had again is left, the browser asks, in its own words.
 
     On a phone it closes the sidebar, which would lie over what the page is about.
+
+    A dropdown opens by Enter, Space and the vertical arrows: panel-material-ui's own opens it on
+    a click alone, and puts the focus on the first item, not on the chosen one.
     """
 
     query = param.String(doc="the choices as the page's address has them")
@@ -114,6 +117,37 @@ class Browser(pn.custom.JSComponent):
         if (letter === 'y' || event.shiftKey) buttons.redo.click()
         else buttons.undo.click()
       }
+      let opener = null         // Enter or Space, as long as it is down after it opened a dropdown
+      const onto_chosen = (box, frames) => {
+        const list = box.getRootNode().getElementById(box.getAttribute('aria-controls'))
+        const item = [...list?.querySelectorAll('li') ?? []].find(
+          one => one.textContent.trim() === box.textContent.trim())
+        if (list?.contains(list.getRootNode().activeElement)) item?.focus()
+        else if (frames) requestAnimationFrame(() => onto_chosen(box, frames - 1))
+      }
+      const unfold = event => {
+        if (event.repeat && event.key === opener) {     // else it would choose at once
+          event.preventDefault()
+          event.stopPropagation()
+          return
+        }
+        const box = event.composedPath()[0]
+        if (!['Enter', ' ', 'ArrowDown', 'ArrowUp'].includes(event.key)
+            || event.ctrlKey || event.metaKey || !box.matches?.('.MuiSelect-select')
+            || box.getAttribute('aria-expanded') !== 'false'
+            || box.getAttribute('aria-disabled') === 'true') return
+        event.preventDefault()
+        opener = event.key
+        box.click()
+        onto_chosen(box, 60)
+      }
+      const let_go = event => {
+        if (opener === ' ' && event.key === ' ') {      // a button would take it for a click
+          event.preventDefault()
+          event.stopPropagation()
+        }
+        opener = null
+      }
       const remember = () => {
         const year = 365 * 24 * 3600
         document.cookie = `${model.cookie}=${+model.dark}; path=/; max-age=${year}; SameSite=Lax`
@@ -163,12 +197,16 @@ class Browser(pn.custom.JSComponent):
       window.addEventListener('popstate', popped)
       window.addEventListener('pointerdown', press, true)
       window.addEventListener('keydown', key_down, true)
+      window.addEventListener('keydown', unfold, true)
+      window.addEventListener('keyup', let_go, true)
       window.addEventListener('keydown', keys)
       model.on('remove', () => {
         window.removeEventListener('beforeunload', leave)
         window.removeEventListener('popstate', popped)
         window.removeEventListener('pointerdown', press, true)
         window.removeEventListener('keydown', key_down, true)
+        window.removeEventListener('keydown', unfold, true)
+        window.removeEventListener('keyup', let_go, true)
         window.removeEventListener('keydown', keys)
         phone.removeEventListener('change', close)
       })

@@ -253,9 +253,9 @@ def follow(state: State, escape: Callable[[], None], notice: Notice) -> Browser:
             state.reset()
 
     state.listen(write, state.names())
-    browser.param.watch(back, "popped")
-    browser.param.watch(reset, "resets")
-    browser.param.watch(lambda _: escape(), "escapes")
+    state.listen(lambda *events: events or notice.close(), state.names())   # it is another state
+    for name, act in {"popped": back, "resets": reset, "escapes": lambda _: escape()}.items():
+        browser.param.watch(act, name)
     return browser
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from workbench.evaluation import judgement_words as words
@@ -89,10 +88,12 @@ def does_not_add_up(area: str, expected: float, observed: float) -> str:
             "them add up.")
 
 
-def text_column(column: str, file: str, wrong: list[str]) -> str:
-    """That a column of numbers is text, and which entries made it so."""
+def text_column(column: str, file: str, wrong: list[str], commas: str = "") -> str:
+    """That a column of numbers is text, and which entries made it so; how to write its commas."""
     why = f" ({', '.join(wrong)})" if wrong else ""
-    return f"column {column!r} of {file} is text, not numbers{why}: correct it there"
+    others = " and correct the others" if wrong else ""
+    todo = f"{commas}{others}" if commas else "correct it there"
+    return f"column {column!r} of {file} is text, not numbers{why}: {todo}"
 
 
 def no_names(column: str, file: str, why: list[str]) -> str:
@@ -209,6 +210,7 @@ def merge_to(label: str) -> str:
 
 NO_WEIGHT = "no weight was given"
 NUMBER_AREAS = "Number the areas instead"
+ROWS_OUT = "Leave these rows out"
 UNDO = "Undo"
 _REMEDIES = {
     ("missing_value", "drop"): "Leave these areas out",
@@ -242,26 +244,6 @@ def remedy(name: str, value: object) -> str:
     if name == "classes":
         return f"{value} is categorical"
     return _REMEDIES.get((name, value), f"Use {name.replace('_', ' ')} {value}")
-
-
-#: What a finding advises in the words of Python and the command line, and in those of the page.
-_ADVICE = (
-    (r"join small areas to their neighbours by areas=\d+",
-     "choose fewer under Areas seen, which joins small areas to their neighbours"),
-    (r"take smaller pixels by grid_size=\d+", "take smaller pixels by the button"),
-    (r"state it with (polygon|raster)_crs='EPSG:\.\.\.'",
-     "type its EPSG code into the field above"),
-    (r", with (polygon|raster)_crs='(LOCAL_CS.*)'$", r", \2"),
-    (r", or say (aggregation='mean'|kind='continuous')$", ""),
-    (r"^If they are, say aggregation='mean'$", "If they are, say so by the button"),
-)
-
-
-def on_page(fix: str) -> str:
-    """What a finding advises, in the words of the page."""
-    for pattern, words_here in _ADVICE:
-        fix = re.sub(pattern, words_here, fix)
-    return fix
 
 
 def take_crs(crs: str) -> str:

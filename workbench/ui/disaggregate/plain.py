@@ -16,6 +16,7 @@ _KINDS = {
     "column-unused": "Columns that are not used", "constant": "A covariate that is constant",
     "copied-outline": "Outlines that are the same", "cost": "Cost of a fit",
     "covers-none": "A covariate of another place",
+    "covariate-infinite": "Infinite values of a covariate",
     "covariate-missing": "Missing values of a covariate", "crs-degrees": "Degrees, not metres",
     "crs-differs": "Different coordinate systems", "crs-missing": "No coordinate system",
     "duplicate-id": "Names that are not unique", "extrapolation": "Extrapolation inside areas",
@@ -57,6 +58,18 @@ _TERMS = (
     (r"% of the weight\b", "% of the population, or of the area where none is given,"),
     (r"\b(the|The|no|No|a|A) weight\b", r"\1 population"),
 )
+#: What a finding advises in the words of Python and the command line, and in those of the page.
+_ADVICE = (
+    (r"join small areas to their neighbours by areas=\d+",
+     "choose fewer under Areas seen, which joins small areas to their neighbours"),
+    (r"take smaller pixels by grid_size=\d+", "take smaller pixels by the button"),
+    (r"state it with (polygon|raster)_crs='EPSG:\.\.\.'",
+     "type its EPSG code into the field above"),
+    (r", with (polygon|raster)_crs='(LOCAL_CS.*)'$", r", \2"),
+    (r", or pass \w+='\w+' to (leave .+ out)$", r", or \1 by the button"),
+    (r", or say (aggregation='mean'|kind='continuous')$", ""),
+    (r"^If they are, say aggregation='mean'$", "If they are, say so by the button"),
+)
 _PLACES = ((r"\bindividuals\b", "places"), (r"\bindividual\b", "place"))
 _PARTS = ((r"\bindividuals\b", "pixels and parts of pixels"),
           (r"\bindividual\b", "pixel or part of one"))
@@ -89,6 +102,24 @@ def where(name: str) -> str:
     name : str
     """
     return _WHERE.get(name, name)
+
+
+def on_page(fix: str) -> str:
+    """What a finding advises, in the words of the page.
+
+    Parameters
+    ----------
+    fix : str
+        Of the finding.
+
+    Examples
+    --------
+    >>> on_page("correct it, or pass empty='drop' to leave its row out")
+    'correct it, or leave its row out by the button'
+    """
+    for pattern, words_here in _ADVICE:
+        fix = re.sub(pattern, words_here, fix)
+    return fix
 
 
 def words(text: str, parts: bool = False) -> str:

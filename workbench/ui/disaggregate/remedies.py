@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.bagging.findings import NOTE, WARNING
+from workbench.bagging.findings import ERROR, NOTE, WARNING
 from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.kinds import AMOUNT, KINDS, MEAN
 
@@ -27,13 +27,14 @@ _REPEATED = ("constant", "collinear", "inseparable")      # of covariates that s
 _ELSEWHERE = "covers-none"         # of a covariate that no other pixel can stand for
 _IDS = ("duplicate-id", "id-missing")
 _NO_MAP = "one-dimensional"         # said of a variable that is no map
+_ROWS = ("row-unknown", "empty")    # whose option leaves out rows of a table, not areas
 _MOST = 4                   # remedies of one finding
 DEGREES = "EPSG:4326"
 #: Of findings that are still told once they are treated: the option that treats them.
 _TREATED = {"area-empty": "empty", "covariate-missing": "missing", "duplicate-id": "duplicates",
             "nodata-mark": "marks", "outside": "outside", "overlap": "overlap",
             "value-fractional": "fractional", "value-missing": "missing_value",
-            "weight-zero": "zero_weight"}
+            "value-negative": "missing_value", "weight-zero": "zero_weight"}
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
     """
     if "polygons" not in options:       # bagged data have been read before
         return []
-    made = [Remedy(labels.remedy(name, value), found.code, ((name, value),))
+    made = [Remedy(labels.ROWS_OUT if (found.code, name) == _ROWS else labels.remedy(name, value),
+                   found.code, ((name, value),))
             for name, value in _named(found) if options.get(name) != value]
     made += _of_another_kind(found, options)
     if found.code in _IDS and "id" in options:
@@ -136,8 +138,14 @@ def settled(findings: list[Finding], options: Mapping) -> list[Finding]:
     Returns
     -------
     list of Finding
-        Notes last; errors are what no treatment has done away with.
+        Notes last; errors are what no treatment has done away with. That nothing could be looked
+        at without areas is none of its own where it is said why there are none.
     """
+    from workbench.geo.grid_areas import UNREAD
+
+    if sum(one.severity == ERROR for one in findings) > 1:
+        findings = [replace(one, severity=NOTE, fix="", effect="") if one.what == UNREAD else one
+                    for one in findings]
     made = [replace(one, severity=NOTE) if one.severity == WARNING
             and _TREATED.get(one.code) in options else one for one in findings]
     return sorted(made, key=lambda one: one.severity == NOTE)

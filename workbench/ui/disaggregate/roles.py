@@ -44,18 +44,21 @@ def not_numbers(frame: DataFrame, name: str) -> tuple[str, ...]:
     """
     import pandas as pd
 
+    from workbench.geo.table_texts import comma_advice, with_commas
+
     said = []
     for column in frame.select_dtypes(exclude=["number", "bool", "datetime"]):
         texts = frame[column].dropna().astype(str).str.strip()
         numbers = pd.to_numeric(texts, errors="coerce").notna()
         all_or_one = texts.is_unique or (len(texts) > 1 and texts.nunique() == 1)
-        if is_number_of_row(str(column)) or not len(texts) or numbers.mean() < _SHARE or (
+        meant = numbers | with_commas(texts)
+        if is_number_of_row(str(column)) or not len(texts) or meant.mean() < _SHARE or (
                 numbers.all() and all_or_one):
             continue
-        wrong = texts[~numbers]
+        wrong = texts[~meant]
         shown = [f"{text!r} in row {row}" for row, text in wrong.head(_SHOWN).items()]
         more = [f"{len(wrong) - _SHOWN} more"] if len(wrong) > _SHOWN else []
-        said.append(labels.text_column(str(column), name, [*shown, *more]))
+        said.append(labels.text_column(str(column), name, [*shown, *more], comma_advice(texts)))
     return tuple(said)
 
 
@@ -79,7 +82,7 @@ def not_names(texts: DataFrame, file: str) -> tuple[str, ...]:
     --------
     >>> import pandas as pd
     >>> not_names(pd.DataFrame({"name": ["Ambato", "Ambo", "Ambato"]}), "a.gpkg")
-    ("column 'name' of a.gpkg cannot name the areas: 'Ambato' is there 2 times",)
+    ("column 'name' of a.gpkg cannot name the areas: 'Ambato' occurs 2 times",)
     """
     said, named = [], any(texts[column].is_unique for column in texts)
     for column in texts:

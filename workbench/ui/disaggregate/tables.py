@@ -98,8 +98,8 @@ def table_of(path: Path, areas: GeoDataFrame) -> Table:
     numbers = tuple(str(name) for name in frame.select_dtypes("number"))
     texts = not_numbers(frame, path.name)
     require(bool(numbers), f"{path.name} has no column of numbers; it has "
-            f"{', '.join(map(str, frame.columns))}. Write points for decimal commas"
-            + "".join(f"; {one}" for one in texts))
+            f"{', '.join(map(str, frame.columns))}; "
+            f"{'; '.join(texts) or 'add one with the values of the areas'}")
     own = areas.drop(columns=areas.geometry.name)
     candidates = {str(name): _texts(own[name]) for name in own if own[name].is_unique}
     written = read_table(path, text=frame.columns, encoding=encoding or None)   # 01001 stays
@@ -110,11 +110,32 @@ def table_of(path: Path, areas: GeoDataFrame) -> Table:
             keys.append((str(name), other, shared))
     named = [key for key in keys if other_than_a_number(key[1], own)]
     keys = named or keys
+    if not keys:
+        _refuse_two_ways(path.name, written, own[list(candidates)])
     require(bool(keys), f"no column of {path.name} ({', '.join(map(str, frame.columns))}) has the "
             f"names or numbers of the areas, which are in {', '.join(candidates) or 'no column'}; "
             "write these into a column of the table, one row for each area")
     return Table(path, numbers, tuple(sorted(keys, key=lambda key: -key[2])), encoding,
                  texts)
+
+
+def _refuse_two_ways(file: str, table: DataFrame, areas: DataFrame) -> None:
+    """Refuse names of areas that a table writes otherwise: which of them are meant is a guess."""
+    from workbench.geo import ids
+
+    for name, other in product(table, areas):
+        ours = {ids.bare(one): one for one in _texts(areas[other])}
+        alike = [(one, ours[ids.bare(one)]) for one in _texts(table[name])
+                 if ids.bare(one) in ours]
+        if len({mine for _, mine in alike}) < _LEAST * len(areas):
+            continue
+        theirs, mine = min(pair for pair in alike if pair[0] != pair[1])
+        raise InputError(
+            f"column {str(name)!r} of {file} has the areas' names, but writes "
+            f"{sum(one != another for one, another in alike)} of them otherwise: {theirs!r} in the "
+            f"table, {mine!r} in column {other!r} of the areas, which differ in "
+            f"{ids.differing(theirs, mine)}; write them alike, in the table or in the file of the "
+            "areas")
 
 
 def other_than_a_number(name: str, areas: DataFrame) -> bool:

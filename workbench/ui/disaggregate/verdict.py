@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,16 +15,18 @@ from workbench.evaluation.judgement import AMBER, GREEN, OPEN, RED, Verdict, jud
 from workbench.labelled.verdict import standing
 from workbench.plots.theme import OWN_BAG
 from workbench.schema import counts_add_up
+from workbench.ui.base.messages import sentence
 from workbench.ui.disaggregate import names
 
 if TYPE_CHECKING:
     from workbench.labelled import Fit
 
 __all__ = ["AMBER", "FLAT", "GREEN", "OPEN", "RED", "Beside", "Verdict", "beside", "doubts_of",
-           "doubts_of_mixture", "faults_of", "fine_target", "judge", "of_scores", "scores_of",
-           "weighed_here"]
+           "doubts_of_mixture", "faults_of", "fine_target", "judge", "of_scores", "reasons_of",
+           "said_once", "scores_of", "weighed_here"]
 
 FLAT = "one flat rate"
+_PRAISE = ("Beats ", "Better than ")        # how `judgement_words.beats` and `better` open
 
 
 def of_scores(scores: xr.Dataset, model: str) -> Evidence:
@@ -201,3 +203,42 @@ def doubts_of_mixture(fit: Fit) -> tuple[str, ...]:
         return (words.no_better_when_weighed(tied),)
     unsure = [*unsure, *map(words.by_the_map_alone, alone)]
     return (words.may_be_chance_when_weighed(unsure),) if unsure else ()
+
+
+def said_once(found: Verdict) -> Verdict:
+    """A verdict without reasons that say of an earlier test what its sentence opens with.
+
+    Parameters
+    ----------
+    found : Verdict
+
+    Examples
+    --------
+    >>> told = Verdict(AMBER, words.unsure("share of all areas", "CRPS", "−2 %"),
+    ...                (words.may_be_chance_when_weighed(["share of all areas"]), words.few(9)))
+    >>> said_once(told).reasons
+    ('9 areas are a weak test',)
+    """
+    return replace(found, reasons=tuple(
+        one for one in found.reasons if not (said := one.partition(" it was ")[2])
+        or not found.sentence.lower().startswith(said.lower())))
+
+
+def reasons_of(found: Verdict) -> str:
+    """What stands below the sentence of a verdict, which it contradicts only where that is praise.
+
+    Parameters
+    ----------
+    found : Verdict
+
+    Examples
+    --------
+    >>> reasons_of(Verdict(AMBER, "Better than the population split, with doubts: …", ("a", "b")))
+    'But a; b.'
+    >>> reasons_of(Verdict(AMBER, "Not clearly better than the population split: …", ("a", "b")))
+    'A; b.'
+    """
+    if not found.reasons:
+        return ""
+    said = "; ".join(found.reasons)
+    return f"But {said}." if found.sentence.startswith(_PRAISE) else f"{sentence(said)}."

@@ -31,6 +31,12 @@ class Summaries:
         return self.means.size
 
     @property
+    def extent(self) -> tuple[float, float]:
+        """Width and length of the first cell of a map, which are those of all strips."""
+        across, up = (self.right - self.left)[0]
+        return float(across), float(up)
+
+    @property
     def outlines(self) -> tuple[list, list]:
         """Corners of the cells of a map, across and up."""
         if self.rings:

@@ -12,6 +12,7 @@ from workbench.ui.granularity.engine import Answer
 from workbench.ui.granularity.observed import OBSERVED
 from workbench.ui.granularity.state import KERNELS, LINE, State
 from workbench.ui.granularity.store import Store
+from workbench.ui.granularity.zones import STRIPS
 
 _FORMULAS = {
     "rbf": "np.exp(-(r**2) / 2)",
@@ -33,7 +34,8 @@ def bundle(store: Store) -> Bundle | None:
     told = (messages.headline(
         answer.cells.size, world.values.size, state.size, world.unit, answer.error, answer.against,
         None, state.tolerance, world.truth is not None, not (on_line and state.edges),
-        state.hidden, messages.SQUARES if on_line else state.shape),
+        state.hidden, state.formed,
+        wide=answer.cells.extent[0] if state.formed == STRIPS else 0.0),
         store.status)
     settings = {
         "data": world.title, "cells": f"{answer.cells.size:,}",

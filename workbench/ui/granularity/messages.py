@@ -19,6 +19,7 @@ LINE_NOTE = (
 )
 TOO_MANY = "Boundaries can be moved by hand, and cells chosen, up to 64 cells."
 KERNEL_NOTE = "Within the shaded cell, correlation should hardly fall."
+STRIP_NOTE = "Within a cell, correlation should hardly fall; a strip is far longer than shaded."
 BARS = {"difference": "difference of {}", "sd": "posterior sd of {}"}
 MAP_NOTES = {
     "difference": "Zoom and pan are linked. The difference is what is lost by seeing only the "
@@ -29,8 +30,9 @@ MAP_NOTES = {
              "what does not move is known. Click to pause.",
     "truth": "Detail shorter than the cells resolve cannot be recovered.",
 }
-SQUARES = "squares"
-BY_SHAPE = {SQUARES: "squares", "strips": "strips", "voronoi": "Voronoi cells"}
+SQUARES, STRIPS = "squares", "strips"
+BY_SHAPE = {SQUARES: "squares", STRIPS: "strips", "voronoi": "Voronoi cells"}
+SIDE, SIDE_OF_SQUARES = "Cell side", "Side of as many squares"
 ASK = "How far from the truth is the map from summaries, compared with complete data?"
 REVEAL, HIDE = "Reveal the truth", "Hide the truth"
 NOT_GUESSED = "reveal=yes needs a guess (guess=hardly, twice or further); the truth stays hidden"
@@ -80,9 +82,41 @@ def calibration(known: bool) -> str:
     return f"Calibration against {'the truth' if known else 'held-out outputs'}"
 
 
-def ratio(value: float) -> str:
-    """The lengthscale against the cells: a number that judges nothing."""
-    return f"lengthscale = {value:.2g} × cell size"
+def ratio(lengthscale: float, size: float, shape: str = SQUARES,
+          strip: tuple[float, float] = (1.0, 1.0)) -> str:
+    """The lengthscale against the cells: numbers that judge nothing.
+
+    Parameters
+    ----------
+    lengthscale, size : float
+        The second of the cells, or of as many squares.
+    shape : str
+    strip : (float, float)
+        Width and length of a strip, which are far from those of a square.
+
+    Examples
+    --------
+    >>> ratio(1.0, 1.6)
+    'lengthscale = 0.62 × cell size'
+    >>> ratio(1.0, 1.6, "strips", (0.2, 10.0))
+    'lengthscale = 5 × width, 0.1 × length of a strip'
+    """
+    if shape == STRIPS:
+        wide, long = strip
+        return f"lengthscale = {lengthscale / wide:.2g} × width, {lengthscale / long:.2g} × " \
+               "length of a strip"
+    return f"lengthscale = {lengthscale / size:.2g} × {size_of(shape).lower()}"
+
+
+def shaded(shape: str, unit: str) -> str:
+    """Label of the axis of distances, over which a size of the cells is shaded."""
+    what = {SQUARES: "one cell", STRIPS: "strip width"}.get(shape, "one square")
+    return f"distance ({unit}); shaded: {what}"
+
+
+def size_of(shape: str) -> str:
+    """What the size of cells of a shape is the size of."""
+    return "Cell size" if shape == SQUARES else SIDE_OF_SQUARES
 
 
 def verdict(error: float | None, tolerance: float) -> tuple[str, str]:
@@ -99,8 +133,8 @@ def verdict(error: float | None, tolerance: float) -> tuple[str, str]:
 def headline(cells: int, points: int, size: float, unit: str, error: float | None,
              against: tuple, covered: tuple | None, tolerance: float, known: bool,
              equal: bool = True, hidden: bool = False, shape: str = SQUARES,
-             brief: bool = False) -> str:
-    """The setting in numbers."""
+             brief: bool = False, wide: float = 0.0) -> str:
+    """The setting in numbers; `wide` is the width of strips."""
     what, mean = "truth" if known else "held-out outputs", "" if equal else " on average"
     sized = f" of {size:.3g} {unit}{mean}"
     if brief:
@@ -108,7 +142,8 @@ def headline(cells: int, points: int, size: float, unit: str, error: float | Non
         return (f"{count(cells, kind)}{sized if shape == SQUARES else ''} instead of "
                 f"{count(points, 'point')}.")
     if shape != SQUARES:
-        sized = f" ({BY_SHAPE[shape]}, as many as squares{sized})"
+        own = f" {wide:.3g} {unit} wide" if shape == STRIPS else ""
+        sized = f" ({BY_SHAPE[shape]}{own}, as many as squares{sized})"
     parts = [f"{count(cells, 'cell')}{sized} instead of {count(points, 'point')}."]
     if error is not None:
         judged = "within" if error <= tolerance else "beyond"
@@ -184,11 +219,13 @@ def further(guess: str, guesses: dict, against: tuple) -> str:
             "far.")
 
 
-def advice(size: float, lengthscale: float, tolerance: float, unit: str, longest: float) -> str:
-    """What the adviser says of a lengthscale."""
+def advice(size: float, lengthscale: float, tolerance: float, unit: str, longest: float,
+           shape: str = SQUARES) -> str:
+    """What the adviser says of a lengthscale; it knows of squares alone."""
+    which, now = ("cells", "now") if shape == SQUARES else ("squares", "as many as now:")
     return (f"Before any data: for lengthscale {lengthscale:g} {unit} and tolerance "
-            f"{tolerance:g} of the prior sd, cells up to {longest:.2g} {unit} are fine enough "
-            f"(now {size:.2g}).")
+            f"{tolerance:g} of the prior sd, {which} up to {longest:.2g} {unit} are fine enough "
+            f"({now} {size:.2g}).")
 
 
 def tick(milliseconds: float, evaluations: int, likelihood: str) -> str:
@@ -196,12 +233,24 @@ def tick(milliseconds: float, evaluations: int, likelihood: str) -> str:
     return f"{OBSERVED[likelihood].how} · {milliseconds:.0f} ms · {count(evaluations, 'posterior')}"
 
 
-def learnt(found: dict[str, float], unit: str) -> str:
-    """Fitted hyperparameters."""
-    noisy = f", noise {found['noise']:.3g}" if "noise" in found else ""
-    return (f"Fitted to the summaries: lengthscale {found['lengthscale']:.3g} {unit}, variance "
-            f"{found['variance']:.3g}{noisy}; log evidence {signed(found[EVIDENCE], '.1f')}. "
-            "The sliders are at the nearest stops.")
+def learnt(found: dict[str, float], shown: dict[str, float], unit: str) -> str:
+    """Fitted hyperparameters, and those at which all is computed that is shown.
+
+    Parameters
+    ----------
+    found, shown : dict of str to float
+        By name; `found` with the evidence of the fit, `shown` of the sliders.
+    unit : str
+        Of the lengthscale.
+    """
+    def told(values: dict[str, float]) -> str:
+        noisy = f", noise {values['noise']:.3g}" if "noise" in found else ""
+        return (f"lengthscale {values['lengthscale']:.3g} {unit}, variance "
+                f"{values['variance']:.3g}{noisy}")
+
+    return (f"Fitted to the summaries: {told(found)}; log evidence "
+            f"{signed(found[EVIDENCE], '.1f')}. Shown and exported: the nearest stops of the "
+            f"sliders, {told(shown)}.")
 
 
 def chosen(cell: int, left: float, right: float, mean: float | None, number: int) -> str:

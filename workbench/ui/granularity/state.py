@@ -180,8 +180,13 @@ class State(Learnt):
         return cells.equal(END, self.cells) if found is None else found
 
     @property
+    def formed(self) -> str:
+        """Shape of the cells; on the line there are only intervals, which count as squares."""
+        return SQUARES if self.tab == LINE else self.shape
+
+    @property
     def size(self) -> float:
-        """Width of the cells: their mean on the line, their side on the map."""
+        """Width of the cells: their mean on the line, on the map the side of as many squares."""
         return END / (self.boundaries.size - 1) if self.tab == LINE else self.side
 
     def edit(self, edges: np.ndarray, cell: int | None = None) -> None:

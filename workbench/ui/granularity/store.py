@@ -7,7 +7,7 @@ is computed in a thread once the sliders rest, and dropped when they move again.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import param
@@ -75,8 +75,8 @@ class Store(store.Store):
     @property
     def status(self) -> str:
         """What was learnt, or that the sliders were set by hand."""
-        found = self.state.fit
-        return BY_HAND if not found else messages.learnt(found, self.bench.world.unit)
+        found, shown = self.state.fit, asdict(self.state.model)
+        return BY_HAND if not found else messages.learnt(found, shown, self.bench.world.unit)
 
     @property
     def stoppable(self) -> bool:

@@ -84,7 +84,7 @@ def verdict(rmse: float, coverage: float | None, baseline: float) -> tuple[str, 
         return "baseline: no intervals", "default"
     change = f"{abs(100 * (1 - rmse / baseline)):.0f} %"
     if rmse >= baseline:
-        return f"interpolation beats this model: its error is {change} larger", "error"
+        return f"interpolation beats this model, whose error is {change} larger", "error"
     doubted = f"better than interpolation, with doubts: error {change} smaller, but intervals too"
     if coverage < 0.95 - COVERED_WELL:
         return f"{doubted} narrow", "warning"
@@ -148,18 +148,29 @@ def cost(milliseconds: float, evaluations: int, kind: str) -> str:
     return f"{how} · {took} · {new} kernel evaluations"
 
 
-def learnt(values: dict, units: dict, cancelled: bool, beyond: list[str]) -> str:
-    """Fitted hyperparameters, and which values lie beyond the ends of their sliders."""
+def learnt(values: dict, shown: dict, units: dict, cancelled: bool, beyond: list[str]) -> str:
+    """Fitted hyperparameters, and which values lie beyond the ends of their sliders.
+
+    Parameters
+    ----------
+    values, shown : dict of str to float
+        Of the fit, and of the map: of the sliders, with their evidence where it is known.
+    units : dict of str to str
+    cancelled : bool
+    beyond : list of str
+    """
     names = {"lengthscale": "lengthscale of k", "spread": "prior sd over place",
              "detail": "lengthscale over covariates",
              "detail_spread": "prior sd over covariates", "noise": "noise", "far": "ℓ over places",
              "near": "ℓ over the mediator", "share_of_place": "share of place", "ridge": "λ"}
-    told = ", ".join(f"{names[name]} {plainly(values[name])} {units.get(name, '')}".strip()
-                     for name in names if name in values)
+    told = ", ".join(
+        f"{names[name]} {plainly(values[name])} ({plainly(shown[name])}) {units.get(name, '')}"
+        .strip() for name in names if name in values)
+    its_own = f" ({signed(shown[EVIDENCE], '.1f')})" if EVIDENCE in shown else ""
     ends = "" if not beyond else (
         f" Beyond the range of the slider: "
         f"{', '.join(names[name] for name in beyond)}; the targets hardly identify "
         f"{'it' if len(beyond) == 1 else 'them'}, and the map is that of the end of the slider.")
     return (f"Fitted to the targets: {told}; log evidence "
-            f"{signed(values[EVIDENCE], '.1f')}. The "
-            f"sliders are at the nearest stops.{ends}{STOPPED if cancelled else ''}")
+            f"{signed(values[EVIDENCE], '.1f')}{its_own}. Shown, scored and exported: the nearest "
+            f"stops of the sliders, in brackets.{ends}{STOPPED if cancelled else ''}")

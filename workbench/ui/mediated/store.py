@@ -10,7 +10,7 @@ import param
 
 from workbench.ui.base import store
 from workbench.ui.base.cache import Cache
-from workbench.ui.base.fitted import CANCELLED
+from workbench.ui.base.fitted import CANCELLED, EVIDENCE
 from workbench.ui.base.messages import BY_HAND
 from workbench.ui.mediated import background, messages
 from workbench.ui.mediated.background import Answer, Setting
@@ -54,7 +54,16 @@ class Store(store.Store):
                  "detail_spread": "K", "detail": place.detail[2]}
         if state.field:
             units["near"] = place.mediators[state.field][1]
-        return messages.learnt(state.fit, units, state.status == CANCELLED, state.beyond)
+        return messages.learnt(state.fit, self._at_stops(), units, state.status == CANCELLED,
+                               state.beyond)
+
+    def _at_stops(self) -> dict[str, float]:
+        """Where the sliders are that show a fit, and the evidence there once it is computed."""
+        state, answer = self.state, self.answer
+        found = {name: getattr(state, name) for name in state.fit if name != EVIDENCE}
+        if answer is not None and (answer.setting, answer.model) == (self.setting, state.chosen):
+            found[EVIDENCE] = answer.posterior.evidence
+        return found
 
     @property
     def stoppable(self) -> bool:

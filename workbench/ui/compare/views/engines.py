@@ -7,7 +7,7 @@ import panel as pn
 import xarray as xr
 from bokeh.models import Range1d
 
-from workbench.plots.scales import colour_scale, map_rate_unit
+from workbench.plots.scales import colour_scale, rate_unit
 from workbench.ui.base.views.figures import empty, push
 from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.text import block, note, table
@@ -66,7 +66,7 @@ class Engines(View):
         self._panel.visible = found is not None
         if found is None:
             return
-        factor, unit = map_rate_unit(found)
+        factor, unit = rate_unit(found)         # as the maps of models have it
         missing = unfinished(found)
         found = found.reindex(engine=[*found["engine"].values, *missing])      # unknown there
         one, other = (factor * found["mean"].sel(engine=e).values for e in (pair.one, pair.other))

@@ -33,7 +33,17 @@ class Asking:
         chosen, offered = choice.value, options.values() if isinstance(options, dict) else options
         stays = chosen != self._guessed.get(choice, chosen) and chosen in offered
         self._guessed[choice] = guess
-        choice.param.update(options=options, visible=visible, value=chosen if stays else guess)
+        value = chosen if stays else guess
+        before = _label(choice.options, value)
+        choice.param.update(options=options, visible=visible, value=value)
+        if value == chosen and _label(options, value) != before:
+            choice.param.trigger("value")       # else a browser shows what it was called before
+
+
+def _label(options: list | dict, value: object) -> str:
+    """What a choice calls one of its options."""
+    named = options if isinstance(options, dict) else {}
+    return next((label for label, one in named.items() if one == value), "")
 
 
 def select(label: str, **options) -> pmui.Select:

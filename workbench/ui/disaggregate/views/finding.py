@@ -130,7 +130,7 @@ def told(found: Finding, done: str = "", points: bool = False, buttons: bool = F
     if found.effect:
         lines.append(f"<i>What follows:</i> {escape(plain.words(found.effect, parts))}")
     if found.fix and not done and not (buttons and found.fix.startswith("pass ")):
-        todo = plain.words(labels.on_page(found.fix), parts)
+        todo = plain.words(plain.on_page(found.fix), parts)
         lines.append(f"<i>What to do:</i> {escape(todo)}")
     if points and found.cells is not None:
         lines.append(f"<i>On the map:</i> {labels.drawn(found.cells.x.size, found.cells.count)}")

@@ -46,7 +46,7 @@ class Own(View):
         self._people: dict[str, str] = {}
         self._layers: dict[str, tuple[str, str]] = {}
         self._asking = Asking()
-        self.drop = pmui.FileInput(label=labels.DROP, uploaded_label=labels.DROPPED, multiple=True,
+        self.drop = pmui.FileInput(label=labels.DROP, uploaded_label=labels.DROP, multiple=True,
                                    sizing_mode="stretch_width", sx=FOCUSED)
         self.values = Values(self._asking, self._other)
         self.weight = select("Population (weight)", options=[AREA])
@@ -145,6 +145,8 @@ class Own(View):
         self.held[:] = [button(labels.REMOVE.format(name), name) for name in held] + (
             [button(labels.REMOVE_ALL, *held)] if len(held) > 1 else [])
         self.held.visible = bool(held)
+        # In the browser a field that was ever used says this, also once all files are gone.
+        self.drop.uploaded_label = labels.DROPPED if held else labels.DROP
         if not held:
             self._asking.forget()
             self.values.forget()

@@ -21,6 +21,8 @@ from workbench.ui.disaggregate.verdict import (
     faults_of,
     judge,
     of_scores,
+    reasons_of,
+    said_once,
 )
 
 LOOKS = {GREEN: ("✓", "46, 125, 50"), AMBER: ("!", "230, 145, 0"), RED: ("✗", "198, 40, 40"),
@@ -53,7 +55,7 @@ def verdict_of(store: Store) -> Verdict:
     doubts = doubts_of(answer.kind, scene.data.sizes["bag"], answer.fit.converged)
     doubts += doubts_of_mixture(answer.fit)
     if found is not None:
-        return judge(found, outside, doubts, faults_of(answer.fit))
+        return said_once(judge(found, outside, doubts, faults_of(answer.fit)))
     if scene.known is not None:
         return Verdict(OPEN, messages.SCORING)
     if store.testing[1]:
@@ -105,7 +107,7 @@ class Strip(View):
         mark, colour = LOOKS[found.light]
         # From the beginning, so that nothing below it moves when there is a verdict.
         sentence = found.sentence or (messages.MAKING if store.work else "")
-        said = f"But {'; '.join(found.reasons)}." if found.reasons else ""
+        said = reasons_of(found)
         if store.testing[1]:
             said = verdict_words.how(store.state.choice.kind)
         with pn.io.hold():

@@ -29,6 +29,7 @@ from workbench.ui.granularity.state import LINE
 from workbench.ui.granularity.store import Store
 from workbench.ui.granularity.views.large import Large
 from workbench.ui.granularity.views.window import sizes
+from workbench.ui.granularity.zones import STRIPS
 
 COMPLETE, SUMMARY = CATEGORIES[0], CATEGORIES[1]
 BOUND, CERTIFICATE = CATEGORIES[3], CATEGORIES[2]
@@ -68,6 +69,7 @@ class Charts(View):
         self.follow(self._tolerance, "tolerance", of=store.state)
         self.follow(self._dim, "stale", "answer")
         self.follow(self._answer, "reveal", of=store.state)
+        self.follow(self._name_sizes, "tab", "shape", of=store.state)
         self.follow(self._fit, "room")
         self.follow(self._fit, "lecture", "story", of=store.state)
 
@@ -99,7 +101,7 @@ class Charts(View):
         plot.scatter("x", "y", source=self.here, marker="circle", size=11, line_color="black",
                      fill_color=HERE, line_width=1.5)
         hover(plot, cells, [
-            ("cell", "@size{0.000}"), ("lengthscale", "@length{0.000}"),
+            ("size", "@size{0.000}"), ("lengthscale", "@length{0.000}"),
             ("error", "@error{0.000} of the data's sd")])
         bar = ColorBar(color_mapper=mapper, width=10, padding=2, margin=4,
                        ticker=FixedTicker(ticks=[0.003, 0.01, 0.03, 0.1, 0.3, 1]),
@@ -174,7 +176,7 @@ class Charts(View):
         self.plane.x_range.update(start=left[0], end=right[-1])
         self.plane.y_range.update(start=bottom[0], end=top[-1])
         self._lean(left[0], right[-1], bottom[0], top[-1])
-        self.plane.xaxis.axis_label = f"cell size ({picture.unit})"
+        self._name_sizes()
         self.plane.yaxis.axis_label = f"lengthscale ({picture.unit})"
         self._tolerance()
 
@@ -185,6 +187,12 @@ class Charts(View):
         beyond = 2.6 if self.store.state.lecture else 1.3       # large type is longer
         at = max(left, bottom) * beyond
         self.rule.update(x=at, y=at, angle=float(np.arctan(slope)))
+
+    def _name_sizes(self, *events) -> None:
+        if self.store.picture is not None:
+            size = messages.size_of(self.store.state.formed)
+            self.plane.xaxis.axis_label = f"{size.lower()} ({self.store.picture.unit})"
+            self.rule.text = f"{size.split()[0].lower()} = lengthscale"
 
     def _tolerance(self, *events) -> None:
         tolerance, picture = self.store.state.tolerance, self.store.picture
@@ -205,7 +213,7 @@ class Charts(View):
         if picture is not None and answer is not None:
             length = answer.model.lengthscale
             text += " " + messages.advice(state.size, length, state.tolerance, picture.unit,
-                                       length / picture.trusted[state.tolerance])
+                                       length / picture.trusted[state.tolerance], state.formed)
         self._notes["plane"].object = paragraph(text)
 
     def _line(self, *events) -> None:
@@ -245,7 +253,7 @@ class Charts(View):
 
 
 class KernelCurve(View):
-    """The kernel over distance, with one cell shaded."""
+    """The kernel over distance, with one cell shaded, of a strip its width."""
 
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
@@ -253,11 +261,15 @@ class KernelCurve(View):
             "Correlation over distance", "kernel", 75, {"k": {"line_color": COMPLETE}},
             {"fill_color": SUMMARY, "fill_alpha": 0.2})
         self.curve, self.figure = self._curves.curve, self._curves.figure
-        self._panel = shown(self.figure, note(messages.KERNEL_NOTE, 280), margin=(0, 3))
+        self.note = note(messages.KERNEL_NOTE, 280)
+        self._panel = shown(self.figure, self.note, margin=(0, 3))
         self.follow_answer(self._update)
 
     def _update(self, answer) -> None:
-        model, world = answer.model, answer.world
+        model, world, state = answer.model, answer.world, self.store.state
+        strips = state.formed == STRIPS
+        self.note.object = paragraph(messages.STRIP_NOTE if strips else messages.KERNEL_NOTE)
         self._curves.push(
-            world.extent / 2, self.store.state.size, f"distance ({world.unit}); shaded: one cell",
+            world.extent / 2, answer.cells.extent[0] if strips else state.size,
+            messages.shaded(state.formed, world.unit),
             k=lambda r: CORRELATIONS[model.kernel](r / model.lengthscale))

@@ -14,14 +14,15 @@ from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.text import note
 from workbench.ui.granularity import messages
 from workbench.ui.granularity.observed import OBSERVED
-from workbench.ui.granularity.state import LINE, MAP
+from workbench.ui.granularity.state import LINE, MAP, State
 from workbench.ui.granularity.store import Store
 from workbench.ui.granularity.views.charts import KernelCurve
+from workbench.ui.granularity.zones import SQUARES
 
 LABELS = {
     "known": "Known function", "points": "Points n", "noise": "Noise (sd) in the data",
     "cells": "Cells m", "source": "Map", "output": "Output variable", "likelihood": "Likelihood",
-    "side": "Cell side", "shape": "Cell shape", "second": "Second lengthscale, × the first",
+    "side": messages.SIDE, "shape": "Cell shape", "second": "Second lengthscale, × the first",
     "kernel": "Kernel", "lengthscale": "Lengthscale",
     "map_lengthscale": "Lengthscale", "variance": "Variance", "map_variance": "Variance",
     "assumed": "Noise the model assumes", "map_noise": "Noise (sd) the model assumes",
@@ -38,6 +39,11 @@ SLIDERS = ("points", "noise", "cells", "side", "lengthscale", "map_lengthscale",
            "map_variance", "map_noise")
 
 
+def name_side(slider, state: State) -> None:
+    """Call the slider of sizes what it sets: of strips and Voronoi cells only their number."""
+    slider.label = messages.SIDE if state.shape == SQUARES else messages.SIDE_OF_SQUARES
+
+
 class Controls(View):
     """Widgets of a store's state, the kernel, and the button that learns."""
 
@@ -52,6 +58,7 @@ class Controls(View):
                                  sizing_mode="stretch_width")
         self._panel = stretched(*self._parts())
         self.follow(self._shown, "tab", "likelihood", of=state)
+        self.follow(lambda *_: name_side(self.widgets["side"], state), "shape", of=state)
 
     def _shown(self, *events) -> None:
         state = self.store.state

@@ -20,6 +20,7 @@ from workbench.ui.granularity.views.line import Line
 from workbench.ui.granularity.views.maps import Maps
 from workbench.ui.granularity.views.story import Lecture, Story
 from workbench.ui.granularity.views.window import Window
+from workbench.ui.granularity.zones import STRIPS
 
 
 class Numbers(Readout):
@@ -53,18 +54,20 @@ class Numbers(Readout):
         if answer is None:
             return
         covered = answer.coverage and tuple(share[NINETY] for share in answer.coverage)
-        world, ratio = answer.world, answer.model.lengthscale / state.size
+        world, shape = answer.world, state.formed
+        strip = answer.cells.extent if shape == STRIPS else (0.0, 0.0)
         said = messages.headline(
             answer.cells.size, world.values.size, state.size, world.unit, answer.error,
             answer.against, covered, state.tolerance, world.truth is not None,
             state.tab != LINE or not state.edges, state.hidden,
-            messages.SQUARES if state.tab == LINE else state.shape, state.lecture)
+            shape, state.lecture, strip[0])
         for line, here in ((self.text, not state.lecture), (self.brief, state.lecture)):
             line.param.update(text=said if here else "", visible=here)
         self.verdict.size = self.ratio.size = "medium" if state.lecture else "small"
         enlarge([self.verdict, self.ratio], state.lecture)
         self.judge(messages.verdict(answer.error, state.tolerance))
-        self.ratio.param.update(label=messages.ratio(ratio), visible=True)
+        self.ratio.param.update(visible=True, label=messages.ratio(
+            answer.model.lengthscale, state.size, shape, strip))
 
     def _work(self, *events) -> None:
         super()._work()

@@ -12,7 +12,7 @@ from workbench.ui.granularity import messages
 from workbench.ui.granularity.state import LINE, MAP
 from workbench.ui.granularity.store import Store
 from workbench.ui.granularity.story import STEPS
-from workbench.ui.granularity.views.controls import LABELS, SLIDERS
+from workbench.ui.granularity.views.controls import LABELS, SLIDERS, name_side
 from workbench.ui.granularity.views.large import enlarge
 
 WIDTH = 300
@@ -92,6 +92,7 @@ class Lecture(View):
         enlarge(self.widgets.values(), True)
         self._panel = wrapping(*parts)
         self.follow(self._update, "tab", "lecture", of=state)
+        self.follow(lambda *_: name_side(self.widgets["side"], state), "shape", of=state)
 
     def _update(self, *events) -> None:
         state = self.store.state

@@ -38,7 +38,7 @@ class Numbers(Readout):
         self.full = small_button(messages.FULL, store.whole, margin=(2, 5), icon="grid_on")
         super().__init__(store, (self.full,), (self.learnt,), lines=2, **params)
         self.follow_answer(self._numbers)
-        self.follow(self._work, "work", "fraction", "error", "stale")
+        self.follow(self._work, "work", "fraction", "error", "stale", "answer")
         self.follow(self._work, "at", of=store.state)
 
     def _numbers(self, answer) -> None:
