@@ -235,3 +235,16 @@ def chosen() -> pd.DataFrame:
     return pick(table, None, {"points": ("points", percent), **{
         f"{head}, {said[way]}": (f"{name} {way}", shape)
         for head, (name, shape) in shown.items() for way in said}}, "case")
+
+
+@stored("few-individuals", "few_individuals.csv", command="python benchmarks/few_individuals.py")
+def few_individuals() -> pd.DataFrame:
+    """Draws of individuals of areas that have few, by auto and with noise of individuals."""
+    raw = pd.read_csv(RESULTS / "few_individuals.csv")
+    raw["case"] = raw["case"] + ", " + raw["areas"].astype(str) + ": " + raw["noise"]
+    columns = {"CRPS": ("crps", digits(3)), "50 % cover": ("cover 50", percent),
+               "95 % cover": ("cover 95", percent), "width of 95 %": ("width", digits(1))}
+    shown = {f"{head}{more}": (f"{name}{which}", shape)
+             for which, more in (("", ""), (" kept", ", means kept"))
+             for head, (name, shape) in columns.items()}
+    return pick(raw.set_index("case"), None, {"members": ("members", digits(1)), **shown}, "case")

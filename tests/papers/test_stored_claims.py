@@ -233,6 +233,31 @@ def test_what_auto_finds_by_the_best_of_averages_and_points():
             "averages (`benchmarks/chosen.py`)") in changes
 
 
+def test_draws_of_areas_of_few_individuals():
+    raw = pd.read_csv(RESULTS / "few_individuals.csv")
+    wide = raw.pivot_table(index=["case", "areas"], columns="noise", values=[
+        name for name in raw if name.startswith(("cover", "width", "crps", "members"))])
+    few = wide["members", "auto"] < 2
+    assert few.sum() == 2               # the law says nothing there
+    for name in ("crps", "cover 95", "width"):
+        assert (wide.loc[few, (name, "auto")] == wide.loc[few, (name, "of individuals")]).all()
+    known = wide[~few]
+    ours, theirs = (known.xs(one, axis=1, level="noise") for one in ("auto", "of individuals"))
+    less, kept = (100 * (1 - ours[name] / theirs[name]) for name in ("crps", "crps kept"))
+    narrower = theirs["width"] / ours["width"]
+    half, usual, most = (100 * one for one in (ours["cover 50"], theirs["cover 50"],
+                                               ours["cover 95"]))
+    assert len(known) == 4 and (
+        f"CRPS is {less.min():.0f} to {less.max():.0f} % lower ({kept.min():.0f} to "
+        f"{kept.max():.0f} % of draws that keep the means), 50 % intervals cover {half.min():.0f} "
+        f"to {half.max():.0f} % instead of {usual.min():.0f} to {usual.max():.0f} %, and 95 % "
+        f"intervals are {narrower.min():.1f} to {narrower.max():.1f} times narrower and cover "
+        f"{most.min():.0f} to {most.max():.0f} %") in SAID
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert (f"CRPS of draws is {less.min():.0f} to {less.max():.0f} % lower, and 95 % intervals "
+            f"are {narrower.min():.1f} to {narrower.max():.1f} times narrower") in changes
+
+
 def test_what_is_learnt_by_averages_and_by_points():
     raw = pd.read_csv(RESULTS / "fitted_averages.csv")
     every = raw.pivot_table(index=["case", "kind", "link"], columns="inducing", values=[
