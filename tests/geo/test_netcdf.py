@@ -1,6 +1,7 @@
 """Which variables of a NetCDF file become covariates, and which kinds of file can be read."""
 
 import gc
+import warnings
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import workbench as wb
 from tests.geo.test_polygons import SHAPE, bagged, layers, people
 from workbench.checks import InputError, named_as_flags
 from workbench.geo import read, write
+from workbench.geo.lazy_rasters import open_rasters
 from workbench.geo.netcdf import open_netcdf, rasters_in
 from workbench.geo.rasters import read_rasters
 from workbench.geo.treatments import Record
@@ -117,6 +119,17 @@ def test_classic_files_are_read(tmp_path):
         numbers = opened[["value", "weight"]].load()
     numbers.to_netcdf(tmp_path / "old.nc", engine="scipy")
     np.testing.assert_array_equal(read(tmp_path / "old.nc")["value"], [10, 20, 3])
+
+
+def test_bounds_that_a_file_names_and_does_not_have_are_passed_over_in_silence(tmp_path):
+    ds = layers()[0].to_dataset()
+    ds["x"].attrs["bounds"] = "x_bnds"
+    ds.to_netcdf(tmp_path / "lost.nc", engine="h5netcdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        open_netcdf(tmp_path / "lost.nc")
+        lazy = open_rasters(tmp_path / "lost.nc")
+    np.testing.assert_array_equal(lazy["height"], layers()[0])
 
 
 @pytest.mark.parametrize(("stated", "encoding"), [

@@ -8,11 +8,12 @@ import xarray as xr
 import workbench as wb
 from tests.geo.files import areas, height, kit, mapped, people, refusal, table
 from workbench import geo
+from workbench.bagging.commas import commas_of
 from workbench.bagging.findings import listing
 from workbench.bagging.tables import read_table
 from workbench.checks import InputError
 from workbench.geo.ids import refuse_two_ways
-from workbench.geo.table_texts import commas_of, with_decimal_points
+from workbench.geo.table_texts import with_decimal_points
 from workbench.geo.treatments import Record
 
 pytestmark = pytest.mark.filterwarnings(

@@ -1,5 +1,7 @@
 """What the summary of a mixture says of values that are no counts: shares, and sums of amounts."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -81,3 +83,16 @@ def test_sums_of_amounts_are_not_called_means_and_how_to_keep_them_is_said(ds, q
     assert "predicted from means of merged areas" in means and "add up" not in means
     assert "means: the map of an area has the mean that is expected there, not the one" in means
     assert "of these it misses " in means and "--rescale-to-totals, keep every mean" in means
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.FitWarning")
+def test_of_points_the_error_of_a_measurement_is_said_that_the_map_has_not(quick):
+    made = valued(country(bags=24, size=1), np.random.default_rng(1).normal(5, 2, 24), **MEAN)
+    fit = quick.fit(made)
+    said = re.search(r"places: .* of a std of ([\d.]+): fit.sample and", fit.summary())
+    drawn = fit.simulate(made, "individual", samples=4000, seed=0).var("sample")
+    beyond = float((drawn - fit.at(made).variance).mean())
+    assert float(said[1]) == pytest.approx(beyond**0.5, rel=0.05)
+    areas = valued(country(bags=24, size=4), np.random.default_rng(1).normal(5, 2, 24), **MEAN)
+    assert "places:" not in quick.fit(areas).summary()

@@ -187,6 +187,15 @@ def test_intervals_of_very_few_areas_are_said_to_be_likely_too_narrow(areas, sai
     assert f"{areas} areas are too few" in found.verdict and "wb.compare." in found.verdict
 
 
+@pytest.mark.parametrize("areas, said", [(2, True), (7, True), (8, False)])
+def test_that_of_means_is_not_said_of_which_nobody_has_simulated_it(areas, said):
+    few = country(bags=areas, size=3)
+    few["value"].attrs.update(kind="continuous", aggregation="mean")
+    found = weighing.weigh({"flat": None, "slopes": None}, few, QUICK, 0, 1, False, None, None)
+    assert ("nothing tests how wide intervals ought to be" in found.verdict) == said
+    assert "too narrow" not in found.verdict
+
+
 def trials(ds):
     rng = np.random.default_rng(1)
     number = rng.integers(60, 200, AREAS)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from workbench.bagging.commas import comma_advice
 from workbench.checks import choose, meant, option, package, reading, reject, require
 
 #: Names of coordinates in degrees, and the axes that they are.
@@ -132,11 +133,10 @@ def numbers_of(frame: pd.DataFrame, columns: Iterable[str], what: str = "") -> p
     for column in columns:
         values = as_numbers(frame[column])
         text = np.isnan(values) & frame[column].notna().to_numpy()
-        commas = frame[column][text].astype(str).str.fullmatch(r"-?\d+,\d+")
+        written = frame[column].dropna().astype(str).str.strip() if text.any() else None
         refuse_rows(text, frame[column],
                     f"values of column {column!r}{of}, which must hold numbers, are none",
-                    "write points for decimal commas" if commas.any()
-                    else "correct or drop these rows")
+                    (comma_advice(written) if text.any() else "") or "correct or drop these rows")
         bad = ~np.isfinite(values)
         require(not bad.any(), f"column {column!r}{of} has {int(bad.sum())} values that are "
                 f"missing or not finite, the first in row {np.flatnonzero(bad)[:1].tolist()}; drop "

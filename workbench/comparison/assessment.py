@@ -134,7 +134,8 @@ def flat_model():
     """The constant model of the package.
 
     Of counts it has an area effect and a nugget, as any model has by default: its intervals are
-    those of one rate everywhere and areas that differ, not of Poisson counts of one rate.
+    those of one rate everywhere and areas that differ, not of Poisson counts of one rate. Of other
+    values it is the flat candidate of `workbench.Auto`.
     """
     from workbench.labelled import Constant  # here: it loads torch, which scores alone do not need
 

@@ -64,8 +64,7 @@ def line_up(ds: xr.Dataset, models, effort: str, seed: int) -> tuple[dict, str, 
             lacking[KRIGING] = "Poisson kriging is left out: the individuals have no coordinates"
         notes += lacking.values()
     else:
-        chosen[FLAT] = flat_model() if kind(ds) == "count" else _made(
-            FLAT, likelihood="normal", link="identity", overdispersion="none", nugget=0.0)
+        chosen[FLAT] = flat_model()
         notes.append(
             "population split, GLM on totals, dasymetric classes and Poisson kriging are left out: "
             f"they are for totals of counts, and these values have kind {kind(ds)!r} and "

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from workbench.bagging.commas import commas_of
 from workbench.bagging.findings import is_listing, refuse, suspicious
 from workbench.checks import InputError, meant, option, package, require
 from workbench.geo.ids import as_text
-from workbench.geo.table_texts import commas_of
 from workbench.geo.treatments import Record
 
 _THOUSANDS = r"-?[1-9]\d{0,2}([,.'\s]\d{3})+"      # 12,345 and the like

@@ -12,7 +12,7 @@ from workbench.bagging.warping import gdalwarp
 from workbench.checks import choose, package, reading, require
 from workbench.geo.axes import check_even, check_upright
 from workbench.geo.bands import bands_of, open_tiff
-from workbench.geo.netcdf import axis_names, netcdf_engine, within_valid
+from workbench.geo.netcdf import axis_names, netcdf_engine, within_valid, without_lost_bounds
 from workbench.geo.rasters import ABSURD, same_grid
 from workbench.geo.zarr_stores import is_zarr
 
@@ -160,7 +160,8 @@ def _variables(path: Path, chunks: int, **reader) -> list[tuple[str, xr.DataArra
         stored = any(one.encoding.get("preferred_chunks") for one in ds.data_vars.values())
     # Chunked as it is opened, so that tasks have the same names in every process; chunks that are
     # stored are read whole, and joined or cut to blocks afterwards.
-    ds = xr.open_dataset(path, chunks={} if stored else sides, decode_coords="all", **reader)
+    with without_lost_bounds():
+        ds = xr.open_dataset(path, chunks={} if stored else sides, decode_coords="all", **reader)
     crs, ds = ds.rio.crs, within_valid(ds.chunk(sides))
     bands = [(str(name), band) for name, one in ds.data_vars.items() if len(axis_names(one)) == 2
              for _, band in bands_of(one, str(name))]

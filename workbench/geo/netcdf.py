@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -60,9 +62,21 @@ def open_netcdf(path: Path, coordinates: bool | str = "all",
         If it is neither or broken.
     """
     remedy = "to download or write it again; ncdump -h shows whether NetCDF can read it"
-    with reading(path, "NetCDF", remedy):
+    with reading(path, "NetCDF", remedy), without_lost_bounds():
         with xr.open_dataset(path, engine=netcdf_engine(path), decode_coords=coordinates) as opened:
             return within_valid((opened if window is None else window(opened)).load())
+
+
+@contextmanager
+def without_lost_bounds() -> Iterator[None]:
+    """Without xarray's warning of bounds and grid mappings that a file names and does not have.
+
+    Nothing here uses bounds; where a grid mapping is lost there is no CRS, which is asked for.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Variable\(s\) referenced in .* not in variables",
+                                UserWarning)
+        yield
 
 
 def within_valid(ds: xr.Dataset) -> xr.Dataset:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from workbench.bagging.commas import THOUSANDS
 from workbench.bagging.tables import as_numbers, read_table, separator
 from workbench.geo.treatments import Record
 
@@ -16,11 +17,6 @@ _TIMES = re.compile(r"(^|[^a-z])(years?|yr|dates?|months?|weeks?|days?|quarters?
 _DATE = r"\d{4}-\d{1,2}(-\d{1,2})?([ T].*)?"
 _NUMBER, _DECIMAL = r"[+-]?\d+(,\d+)?", r"[+-]?\d*,\d+"
 _PADDED = r"[+-]?0\d"
-_THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"       # 1,234: of which nobody knows which comma it is
-_GROUPS = rf"{_THOUSANDS}(\.\d+)?"                # as above, or 1,234.5
-_SEVERAL = r".*,\d{3}[,.].*"                      # of groups: what no decimal comma explains
-_POINTED = r"[+-]?(\d*|\d{1,3}(\.\d{3})+),\d+"   # 0,5 and 1.234,5
-_SMALL = r"[+-]?(\d{1,3}|\d*\.\d+)"              # without a comma, as beside 1,234 it need not be
 
 
 def time_column(frame: pd.DataFrame, id: str) -> str | None:
@@ -54,82 +50,6 @@ def _periods(column: pd.Series) -> bool:
     if np.isfinite(numbers).all():
         return bool(((numbers > 1000) & (numbers < 3000) & (numbers == np.round(numbers))).all())
     return bool(column.astype(str).str.strip().str.fullmatch(_DATE).all())
-
-
-def with_commas(texts: pd.Series) -> pd.Series:
-    """Which entries are numbers with commas, of thousands or decimals.
-
-    Parameters
-    ----------
-    texts : Series of str
-
-    Returns
-    -------
-    Series of bool
-    """
-    return texts.str.fullmatch(_GROUPS) | texts.str.fullmatch(_POINTED)
-
-
-def commas_of(texts: pd.Series) -> str:
-    """Whether the commas in a column of numbers separate thousands or decimals.
-
-    Parameters
-    ----------
-    texts : Series of str
-        Without missing entries and blanks about them.
-
-    Returns
-    -------
-    {"thousands", "decimal", "either", ""}
-        Empty where there are none. Of commas before three digits each nobody knows, unless there
-        are smaller numbers without one, or several commas in a number.
-
-    Examples
-    --------
-    >>> [commas_of(pd.Series(one)) for one in (["1,798", "345"], ["1,798", "0,5"], ["1,798"])]
-    ['thousands', 'decimal', 'either']
-    """
-    groups, commas = texts.str.fullmatch(_GROUPS), with_commas(texts)
-    if not commas.any():
-        return ""
-    several = groups & texts.str.fullmatch(_SEVERAL)
-    if (commas & ~groups).any():
-        return "either" if several.any() else "decimal"
-    others = texts[~commas]
-    others = others[others.str.fullmatch(r"[+-]?[\d.]+")]
-    small = len(others) > 0 and bool(others.str.fullmatch(_SMALL).all())
-    return "thousands" if several.any() or small else "either"
-
-
-def comma_advice(texts: pd.Series) -> str:
-    """What to do about the commas in a column of numbers, without falsifying any.
-
-    Parameters
-    ----------
-    texts : Series of str
-        As of `commas_of`; its index numbers the rows.
-
-    Returns
-    -------
-    str
-        Empty where there are none.
-
-    Examples
-    --------
-    >>> comma_advice(pd.Series(["345", "1,798"]))
-    "remove the thousands separators ('1,798' in row 1)"
-    """
-    kind = commas_of(texts)
-    if not kind:
-        return ""
-    # The one that shows which commas they are.
-    groups = texts.str.fullmatch(_GROUPS)
-    shown = texts[with_commas(texts) & ~groups] if kind == "decimal" else texts[groups]
-    first = f"{shown.iloc[0]!r} in row {shown.index[0]}"
-    return {"thousands": f"remove the thousands separators ({first})",
-            "decimal": f"write points for decimal commas ({first})",
-            "either": f"remove the commas if they separate thousands ({first}), write points for "
-                      "them if they are decimal commas"}[kind]
 
 
 def with_decimal_points(frame: pd.DataFrame, table: object, id: str, record: Record,
@@ -170,7 +90,7 @@ def with_decimal_points(frame: pd.DataFrame, table: object, id: str, record: Rec
             decimal = text.str.fullmatch(_DECIMAL)
             if (decimal.any() and text.str.fullmatch(_NUMBER + "|" + _DECIMAL).all()
                     and not text.str.match(_PADDED).any()):
-                certain |= bool((decimal & ~text.str.fullmatch(_THOUSANDS)).any())
+                certain |= bool((decimal & ~text.str.fullmatch(THOUSANDS)).any())
                 texts[name] = text.str.replace(",", ".").astype(float).reindex(frame.index)
     numbers = [str(c) for c in frame.columns if pd.api.types.is_float_dtype(frame[c])]
     # Of 1.000 nobody knows once it is a number whether it was written with a point.

@@ -48,6 +48,10 @@ _MEANS = ("means: the map of an area has the mean that is expected there, not th
           "which is taken to have an error{}. fit.to_dataset and fit.sample with "
           "preserve_totals=True, and --rescale-to-totals, keep every mean")
 _MISSED = " (of these it misses {:.3g} in root mean square, where they differ by a std of {:.3g})"
+_AT_POINTS = (
+    "places: fit.at, and the map, are of the value that is expected at a place. One measurement "
+    "there differs from it by an error, too, of a std of {:.3g}: fit.sample and fit.simulate have "
+    "it, and the coverage of areas above is theirs")
 _LOOKED_AT = 20_000     # individuals, up to which the map is made to say that
 _PERCENT = re.compile(r"%|(?<![a-z])(per ?cent(age)?s?|pct)(?![a-z])", re.IGNORECASE)
 _NEAR = 0.1         # of the largest share: where all means are less, the map is far from it, too
@@ -76,6 +80,8 @@ def about_values(fit) -> list[str]:
         top = largest_share(fit.data)
         lines += ["", told + (_ABOVE.format(top) if top else "")]
         lines += ["", _SUMS if fit.sums else _MEANS.format(_missed(fit))]
+        if fit.data.sizes[INDIVIDUAL] == fit.data.sizes[BAG] and (error := _error(fit)) > 0:
+            lines += ["", _AT_POINTS.format(error)]
     if taken is not None and np.isclose(taken, _nugget(fit)):
         lines += ["", _INDIVIDUALS.format("totals" if fit.sums else "means", taken)]
     elif "nugget.std" in options.initial:
@@ -108,6 +114,14 @@ def _missed(fit) -> str:
     value = ds["value"].values.astype(float)
     off = fit.over(ds).mean.values - value
     return _MISSED.format(float(np.sqrt(np.mean(off**2))), float(value.std()))
+
+
+def _error(fit) -> float:
+    """The std of measurements about what is expected, in units of the values; zero without one."""
+    variance = sum(fit.inner.weight_of[name] * one.hyperparameters["noise.variance"]["value"]
+                   for name, one in fit.candidates.items()
+                   if "noise.variance" in one.hyperparameters)
+    return float(np.sqrt(variance))
 
 
 def largest_share(ds: xr.Dataset) -> int:

@@ -22,6 +22,10 @@ from workbench.labelled.scale_of_values import (
 from workbench.labelled.source import Converted
 from workbench.schema import BAG, COVARIATE, aggregation, counts_add_up, kind
 
+# Options that the values decide on, if each is one of these.
+VALUES_DECIDE = {"likelihood": ("auto", "normal"), "link": ("auto", "exp", "identity"),
+                 "noise": ("auto",), "nugget": ("auto",), "overdispersion": ("auto", "none")}
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -201,8 +205,8 @@ def inducing_of(ds: xr.Dataset) -> int | str:
     return averages_of(ds.sizes[BAG])
 
 
-def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
-    """Options of `workbench.VBAgg` that all candidates share, as the values ask for them.
+def options_of_values(data: Converted, given: Mapping | None = None, link: str = "auto") -> dict:
+    """Options that all candidates, and the flat model, share: as the values ask for them.
 
     Counts have the exp link, an area effect and a nugget, positives out of trials the logit link:
     as `workbench.VBAgg` has by itself. Other values have the exp link where they are positive and
@@ -218,7 +222,9 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
         Bagged dataset.
     given : mapping, optional
         Hyperparameters of candidates, as of `workbench.Auto.condition`: there is a nugget if one of
-        them has it, under the link that their units tell, if they do.
+        them has it, under the link that their units show, if they do.
+    link : {"auto", "exp", "identity"}
+        The link, where it is chosen.
     """
     ds = data.ds
     if "trials" in ds:
@@ -226,7 +232,7 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     if kind(ds) == "count" and aggregation(ds) == "sum":
         return {}
     nugget = given is None or any("nugget.std" in one["hyperparameters"] for one in given.values())
-    link = link_told(given or {})
+    link = link_told(given or {}) if link == "auto" else link
     if not link:
         link = "exp" if log_scale_gain(data.source()) >= DECISIVE else "identity"
     options = {"link": link, "likelihood": "normal", "nugget": "learn" if nugget else 0.0}

@@ -14,7 +14,7 @@ from workbench.labelled.candidates import Effort
 from workbench.labelled.held_out import hold_out
 from workbench.labelled.maps import BUDGET
 from workbench.labelled.verdict import scored, verdict
-from workbench.schema import BAG, INDIVIDUAL, aggregation
+from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 
 GIVEN = "weights were given"           # the verdict on a mixture whose weights the user chose
 _SAMPLES = 400          # joint draws of areas
@@ -23,6 +23,7 @@ _PRIOR = 5.0            # groups that the weights of all that is plausible are w
 _VERY_FEW = 7
 _NARROW = (" With so few areas intervals are likely too narrow: in simulations of counts 95 % "
            "intervals covered about 80 % of the true rates.")
+_UNTESTED = " With so few areas nothing tests how wide intervals ought to be."
 _LEAST = 0.02           # weights below are none: a bad model's long tails would show in any sd
 
 
@@ -101,7 +102,8 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
     if areas < FEWEST_AREAS:
         return equal_weights(names, f"{areas} area{'s are' if areas != 1 else ' is'} too few to "
                              "merge some and recover them; nothing tells which of them is right",
-                             _NARROW if areas <= _VERY_FEW else "")
+                             "" if areas > _VERY_FEW else
+                             _NARROW if kind(ds) == "count" else _UNTESTED)
     if "trials" not in ds and fewest_groups(ds) >= areas:
         return equal_weights(names, "there is one area in each period, so that none can be merged "
                              "with a neighbour and recovered")

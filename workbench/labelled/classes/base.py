@@ -165,7 +165,8 @@ class LabelledModel:
             variances that the data state; and of other things that the data cannot support.
         """
         data = self._learnable(ds)
-        inner = self._inner.fit(data.source(), progress=progress, callback=callback)
+        inner = self._for_values(data)._inner.fit(
+            data.source(), progress=progress, callback=callback)
         fit = Fit(inner, self.settled_as(inner.model.options), data)
         warn_of_fit(fit, data)
         warn_of_normal(fit, {"": data.ds})
@@ -187,7 +188,8 @@ class LabelledModel:
             The posterior at these values.
         """
         data = Converted(schema.check(ds))
-        inner = self._inner.condition(data.source(), hyperparameters)
+        inner = self._for_values(data, hyperparameters)._inner.condition(
+            data.source(), hyperparameters)
         return Fit(inner, self.settled_as(inner.model.options), data)
 
     def starting_values(self, ds: xr.Dataset) -> dict[str, dict]:
@@ -212,7 +214,8 @@ class LabelledModel:
         True
         >>> preview = model.condition(ds, model.starting_values(ds))
         """
-        return self._inner.starting_values(self._learnable(ds).source())
+        data = self._learnable(ds)
+        return self._for_values(data)._inner.starting_values(data.source())
 
     def settled_as(self, options: Options) -> Self:
         """The model with options as a fit has them, which settles those that go by the data.
@@ -231,6 +234,13 @@ class LabelledModel:
             return self
         return type(self)(**{one.name: getattr(options, one.name)
                              for one in fields(options) if one.init})
+
+    def _for_values(self, data: Converted, given: Mapping | None = None) -> Self:
+        """The model whose options go by the values, where that is not left to the torch model.
+
+        ``given`` are all hyperparameters, where they are given.
+        """
+        return self
 
     def _recalled(self, datasets: Mapping[str, xr.Dataset], facts: Mapping, kept: Kept) -> Fit:
         """The fit that was kept, without training, from what `Fit.save` wrote."""

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Self
 
 from workbench.gp.models.vbagg.model import Constant as Inner
+from workbench.labelled.candidates import VALUES_DECIDE, options_of_values
 from workbench.labelled.classes.base import LabelledModel
+from workbench.labelled.source import Converted
 
 
 class Constant(LabelledModel):
     """One rate everywhere, but for effects of areas: the baseline everything is compared with.
+
+    Means, and sums that are no counts, leave open how much individuals differ. Unless
+    noise, nugget, another likelihood or link, or a hyperparameter is given, it is the flat
+    candidate of `workbench.Auto`: individuals have a nugget, and what areas differ by is their own.
+    As noise of individuals it would be larger by the root of their number, and their intervals as
+    much too wide.
 
     Parameters
     ----------
@@ -90,3 +99,12 @@ class Constant(LabelledModel):
                  overdispersion: str = "auto", persistence: str = "auto",
                  nugget: float | str = "auto", compress: int = 40, average: int | str = 0) -> None:
         self._set(locals())
+
+    def _for_values(self, data: Converted, given: Mapping | None = None) -> Self:
+        """The model with the options that values that are no counts ask for, if none is chosen."""
+        options = self.options
+        if any(getattr(options, name) not in usual for name, usual in VALUES_DECIDE.items()) or (
+                options.hyperparameters or options.initial or options.priors):
+            return self
+        told = None if given is None else {self.name: {"hyperparameters": given}}
+        return type(self)(**self.get_params() | options_of_values(data, told, options.link))

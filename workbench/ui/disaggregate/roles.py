@@ -44,7 +44,7 @@ def not_numbers(frame: DataFrame, name: str) -> tuple[str, ...]:
     """
     import pandas as pd
 
-    from workbench.geo.table_texts import comma_advice, with_commas
+    from workbench.bagging.commas import comma_advice, with_commas
 
     said = []
     for column in frame.select_dtypes(exclude=["number", "bool", "datetime"]):
