@@ -363,3 +363,22 @@ def test_folds_of_a_model_with_processes_of_its_own_take_one_each(monkeypatch):
                         lambda model, ds: (40.0 / model.options.workers, 1e6))
     found, _ = estimate(ds, shared, folds=5, workers=4, fold_model=alone)
     assert (found["seconds"], found["folds_seconds"]) == (10.0, 40.0)
+
+
+@pytest.mark.parametrize("positive, tested, said", [
+    (2, 100, "24 positives in all, in 12 areas"), (98, 100, "24 negatives in all, in 12 areas"),
+    (50, 100, ""), (3, 9, "")])
+def test_few_positives_or_few_negatives_are_few_events(positive, tested, said):
+    table = pd.DataFrame({"lon": np.arange(12.0), "lat": np.arange(12.0), "n": positive,
+                          "of": tested})
+    ds = wb.bag_points(table, "n", trials="of")
+    found = [one.what for one in wb.check(ds).findings if one.code == "few-events"]
+    assert found == [said] * bool(said)
+
+
+def test_few_events_leave_the_overall_rate_as_open_as_the_exact_interval_of_a_poisson_mean():
+    ds = wb.load("swiss-roll", n_bags=10, mean_size=8, size_std=3)
+    ds = ds.drop_vars(["truth", "individual_value"], errors="ignore").assign(
+        value=ds["value"].copy(data=np.ones(10)))
+    one = next(one for one in wb.check(ds).findings if one.code == "few-events")
+    assert "within 0.48 and 1.8 times itself" in one.effect     # 4.8 and 18.4 of 10

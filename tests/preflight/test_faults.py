@@ -271,6 +271,9 @@ FAULTS = {
     "few areas for the covariates": Fault(
         other(areas=6), "few-areas", "warning", (), 6, "6 areas for 2 covariates",
         "smaller areas", correct=other(areas=None)),
+    "few events": Fault(
+        polygons(cases=[2] * 12), "few-events", "warning", (), 24, "24 events in all, in 12 areas",
+        "several years", correct=right),
     "totals that are not their parents'": Fault(
         other(labels={"region": "region"}, parent_label="region", parents=REGIONS), "parent-total",
         "warning", ("east", "west"), 2, "do not give the published value", "missing areas",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
+from scipy.special import gammaincinv
 
 from workbench import schema
 from workbench.bagging import bag_values
@@ -21,6 +22,7 @@ from workbench.geo.joining import made_one
 from workbench.geo.points import POINT
 
 SMALL = 2.0                 # pixels below which an area has no inside
+FEW_EVENTS = 30             # below which even the overall rate is off by a third
 _MANY = 0.1                 # share of small areas that is worth a warning
 _EXACT, _CLOSE = 1e-6, 0.01     # relative differences of totals: rounding; another year, perhaps
 
@@ -150,6 +152,37 @@ def parents(ds: xr.Dataset, parent: str, given: object) -> list[Finding]:
                 "or complete the table", where=tuple(left), count=len(left), severity=NOTE,
                 effect="these were not compared"))
     return found
+
+
+def few_events(ds: xr.Dataset) -> list[Finding]:
+    """So few events in all that they give little more than the overall rate.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset with values.
+
+    Returns
+    -------
+    list of Finding
+        At most one, of counts that add up and of positives out of trials; of these the negatives
+        count where they are fewer.
+    """
+    if "trials" not in ds and not schema.counts_add_up(ds):
+        return []
+    value = ds["value"].values.astype(float)
+    events, name = value.sum(), "events"
+    if "trials" in ds:
+        negatives = ds["trials"].values.sum() - events
+        events, name = min((events, "positives"), (negatives, "negatives"))
+    if not 0 < events < FEW_EVENTS:
+        return []
+    low, high = gammaincinv([events, events + 1], [0.025, 0.975]) / events  # Poisson, exact
+    return [Finding(
+        "few-events", f"{events:,.6g} {name} in all, in {value.size} areas", "add up several "
+        "years; compare with one rate for all", count=int(events), severity=WARNING,
+        effect=f"they give the overall rate within {low:.2g} and {high:.2g} times itself (95 %), "
+        "and hardly where it is high")]
 
 
 def inside(ds: xr.Dataset) -> list[Finding]:

@@ -182,6 +182,8 @@ def _look(ds: xr.Dataset, found: Listing, parents: object, parent_label: str | N
     looks.append(lambda: of_covariates.many_for_areas(ds))
     if "value" in ds:
         looks.append(lambda: of_areas.inside(ds))
+        if not _unknown(found):
+            looks.append(lambda: of_areas.few_events(ds))
         if parent_label is not None:
             looks.append(lambda: of_areas.parents(ds, parent_label, parents))
     for look in looks:
