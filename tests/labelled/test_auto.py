@@ -17,7 +17,7 @@ from workbench.evaluation.evidence import FLAT_MAP, of_recovery
 from workbench.evaluation.recovery import recovery_table
 from workbench.evaluation.scoring import crps
 from workbench.gp.models.vbagg.model import VBAgg
-from workbench.labelled import candidate_fits, candidates, verdict, weighing
+from workbench.labelled import candidate_fits, candidates, stages, verdict, weighing
 from workbench.labelled.candidates import CANDIDATES, EFFORTS, candidates_for
 from workbench.labelled.classes import auto
 from workbench.labelled.held_out import HOW, ONE_SHARE, OneShare, even, hold_out
@@ -450,6 +450,25 @@ def test_a_candidate_that_takes_no_time_is_no_half_of_the_work(ds, monkeypatch):
     flat = fitting * 0.1 / 1.2
     assert told[second - 1][1] < flat < told[second][1] < 0.15
     assert [one for _, one in told] == sorted(one for _, one in told)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.SimpleMapWarning")     # of two candidates
+def test_who_listens_hears_which_model_is_fitted_and_how_far_they_are_tested(ds, two):
+    heard = {}
+    for workers in (1, 2):
+        heard[workers] = []
+        with stages.heard_by(heard[workers].append):
+            quick(workers=workers).fit(ds)
+    alone, together = ([(one.what, one.done, one.total, one.name) for one in heard[workers]]
+                       for workers in (1, 2))
+    assert alone[:2] == [("fitting", 0, 2, "flat"), ("fitting", 1, 2, "slopes")]
+    assert together[:3] == [("fitting", k, 2, "") for k in range(3)]
+    tested = alone[2:]
+    assert {what for what, *_ in tested} == {"weighing"} and together[3:] == tested
+    assert [done for _, done, *_ in tested] == list(range(1, tested[0][2] + 1))
+    stages.at(stages.FITTING, 0, 1)             # nobody listens any more
+    assert len(heard[2]) == len(together)
 
 
 @pytest.mark.slow

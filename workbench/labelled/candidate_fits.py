@@ -20,6 +20,7 @@ from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation import checkpoint
 from workbench.gp.optimisation.convergence import doubtful
 from workbench.gp.optimisation.training import scaled_callback
+from workbench.labelled import stages
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted
 
@@ -65,9 +66,11 @@ def fit_candidates(models: Mapping[str, object], data: Converted, workers: int, 
     shares = {name: work / sum(shares.values()) for name, work in shares.items()}
     ends = dict(zip(shares, accumulate(shares.values()), strict=True))
     tasks = [(name, model._inner, source,
-              part_of(callback, ends[name] - shares[name], ends[name]) if inside else None, inside,
-              checkpoint.place())
-             for name, model in models.items()]
+              part_of(callback, ends[name] - shares[name], ends[name]) if inside else None,
+              k if inside else None, len(models), checkpoint.place())
+             for k, (name, model) in enumerate(models.items())]
+    if not inside:
+        stages.at(stages.FITTING, 0, len(models))
     try:
         with tqdm(total=len(tasks), disable=not progress, desc="models", unit="fit") as bar:
             for name, options, found, told, error in completed(fit_candidate, tasks,
@@ -83,8 +86,10 @@ def fit_candidates(models: Mapping[str, object], data: Converted, workers: int, 
                 notes += [f"{name}: {text}" for text in told]
                 if fits[name].cancelled:
                     raise Cancelled
-                if callback is not None and not inside:
-                    callback(len(fits), inner.objective, done / len(models))
+                if not inside:
+                    stages.at(stages.FITTING, done, len(models))
+                    if callback is not None:
+                        callback(len(fits), inner.objective, done / len(models))
     except stops():
         if not fits:
             raise
@@ -126,8 +131,8 @@ def part_of(callback: Callable | None, low: float, high: float) -> Callable | No
                                                     low + (high - low) * fraction)
 
 
-def fit_candidate(name: str, model, source: Source, callback: Callable | None, whole: bool,
-                  where: checkpoint.Place | None = None):
+def fit_candidate(name: str, model, source: Source, callback: Callable | None,
+                  number: int | None, total: int, where: checkpoint.Place | None = None):
     """One candidate's fit; for another process as what it can be recalled from.
 
     Parameters
@@ -140,8 +145,10 @@ def fit_candidate(name: str, model, source: Source, callback: Callable | None, w
         What it is fitted to.
     callback : callable or None
         As of ``fit``.
-    whole : bool
-        Whether the fit itself is wanted.
+    number : int or None
+        Of the candidate among all, from zero, whose fit itself is wanted; None for another process.
+    total : int
+        Number of candidates.
     where : Place or None
         Where its checkpoint is kept.
 
@@ -150,6 +157,8 @@ def fit_candidate(name: str, model, source: Source, callback: Callable | None, w
     name, options, fit or Kept or None, warnings, error
         Options as the fit has them, None where it failed.
     """
+    if number is not None:
+        stages.at(stages.FITTING, number, total, name)
     with recorded_warnings() as said, checkpoint.kept(where):
         try:
             fit = model.fit(source, callback=callback)
@@ -158,7 +167,7 @@ def fit_candidate(name: str, model, source: Source, callback: Callable | None, w
     kinds = (FitWarning, ConvergenceWarning)
     told = list(dict.fromkeys(str(w.message) for w in said if issubclass(w.category, kinds)))
     told += doubtful(fit.history.notes)
-    return name, fit.model.options, fit if whole else fit.keep(), told, ""
+    return name, fit.model.options, fit.keep() if number is None else fit, told, ""
 
 
 def reasons(notes: list[str]) -> str:

@@ -10,6 +10,7 @@ import xarray as xr
 
 from workbench.checks import InputError, without_warnings
 from workbench.evaluation.evidence import FLAT_MAP, FLAT_RATE
+from workbench.labelled import stages
 from workbench.labelled.candidates import Effort
 from workbench.labelled.held_out import hold_out
 from workbench.labelled.maps import BUDGET
@@ -109,6 +110,7 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
                              "with a neighbour and recovered")
 
     def show(done: int, total: int, what: str) -> None:
+        stages.at(stages.WEIGHING, done, total)
         if callback is not None:
             callback(done, float("nan"), done / total)
 

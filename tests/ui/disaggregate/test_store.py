@@ -1,5 +1,6 @@
 """The store without a server: parameters in, arrays out, nothing computed twice."""
 
+import re
 import threading
 import time
 
@@ -12,6 +13,7 @@ from workbench.gp.models.vbagg import state as variational
 from workbench.pipeline import run as pipeline
 from workbench.ui.disaggregate import engine
 from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.views.bar import Numbers
 
 
 @pytest.fixture
@@ -78,11 +80,19 @@ def test_a_preview_searches_for_its_posterior_once(state, monkeypatch):
 def test_auto_starts_with_one_of_its_models_and_learns_the_mixture(state, begin):
     state.model = "auto"
     session = begin()
-    store = session.maps()
+    store, said = session.maps(), []
     assert store.error == "" and store.answer.kind == "start"
     assert store.answer.fit.model.name == "vbagg"           # it stands in for the mixture
+    bar = Numbers(store)
+    store.param.watch(lambda _: said.append(bar.doing.text), ["fraction", "stage"])
     store.fit()
     session.settled()
+    fitted = [re.match(r"fitting model (\d) of (\d): ([a-z +]+)", one) for one in said]
+    assert {(one[1], one[3]) for one in fitted if one} >= {
+        ("1", "one flat rate"), ("2", "regression"), ("3", "flexible covariates")}
+    assert any(re.match(r"fitting model \d of \d: .*, step \d", one) for one in said)
+    assert any(re.match(r"testing the models: \d+ of \d+ done", one) for one in said)
+    assert not any("testing" in one and "step" in one for one in said)
     assert store.error == "" and store.answer.kind == "learnt"
     assert store.answer.fit.model.name == "auto"
     assert float(store.answer.fit.weights.sum()) == pytest.approx(1.0)

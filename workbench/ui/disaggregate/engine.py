@@ -144,18 +144,21 @@ def quick(spec: Spec, fitted: Fitted = UNFITTED) -> Answer:
     return including(_ANSWERS.get(key, lambda: _at(*key)), spec.area_effect)
 
 
-def learn(spec: Spec, tick: Callable[[int, float, float], None] | None = None) -> Answer:
+def learn(spec: Spec, tick: Callable[[int, float, float], None] | None = None,
+          stage: Callable = lambda _: None) -> Answer:
     """Maps with all hyperparameters learnt that the Spec does not fix.
 
-    Those of a mixture are rough: `settled` makes of them what its address gives everybody.
+    Those of a mixture, of whose parts ``stage`` hears, are rough: see `settled`.
     """
+    from workbench.labelled import stages
     from workbench.pipeline.run import model_of
 
     key = fit_spec(spec)
     if (found := _ANSWERS.peek((key, "learnt"))) is not None:
         return found
     started, data = time.perf_counter(), _possible(key)
-    fit = model_of(key).fit(data, callback=tick)
+    with stages.heard_by(stage):
+        fit = model_of(key).fit(data, callback=tick)
     status, kind = (CANCELLED, "stopped") if fit.cancelled else (FITTED, "learnt")
     found = Fitted(status, mixtures.address(key, fit))
     rough = key.model == mixtures.AUTO and bool(found.at)

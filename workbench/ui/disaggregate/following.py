@@ -83,7 +83,7 @@ def learn(spec: Spec, empty: bool, run: Run) -> None:
     run.send("scene", scene)
     if empty:       # of a URL: there are maps to look at until the fit is there
         run.send("meanwhile", (scene, engine.quick(spec)))
-    answer = engine.learn(spec, run.tick)
+    answer = engine.learn(spec, run.tick, lambda stage: run.send("stage", stage))
     run.send("maps", (scene, engine.including(answer, spec.area_effect)))
     exact = engine.settled(answer)
     if exact is not answer:

@@ -226,6 +226,23 @@ def place_of(coordinates: list[tuple[str, float]], area: str) -> str:
 
 
 
+LEARNING = "learning hyperparameters"
+
+
+def stage(what: str, done: int, total: int, name: str) -> str:
+    """Which part of a mixture's fit is under way; ``name`` is that of the model, if there is one.
+
+    Examples
+    --------
+    >>> stage("fitting", 2, 8, "regression"), stage("weighing", 3, 20, "")
+    ('fitting model 3 of 8: regression', 'testing the models: 3 of 20 done')
+    """
+    if what == "weighing":
+        return f"testing the models: {done} of {total} done"
+    return f"fitting model {done + 1} of {total}: {name}" if name else (
+        f"{done} of {total} models fitted")
+
+
 def left(seconds: float) -> str:
     """How long work will still take."""
     told = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

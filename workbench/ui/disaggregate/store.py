@@ -37,6 +37,7 @@ class Store(Insights):
     exceedance = param.Array(doc="P(rate > threshold) of each individual, or None")
     scores = param.ClassSelector(class_=xr.Dataset, doc="scores of the maps shown, or None")
     history = param.List(doc="(step, objective) of the present or last fit")
+    stage = param.Parameter(None, doc="labelled.stages.Stage of the present fit, or None")
 
     #: The threshold of ``exceedance``, in the unit shown.
     threshold = 0.0
@@ -135,8 +136,8 @@ class Store(Insights):
         self._spec = spec
         self.close()
         self._have_checked(spec)
-        self.param.update(error="", history=[], fraction=0.0, testing=(0, 0),
-                          work="learning hyperparameters")
+        self.param.update(error="", history=[], fraction=0.0, testing=(0, 0), stage=None,
+                          work=messages.LEARNING)
         empty = self.answer is None
         self._job.start(lambda run: learn(spec, empty, run))
 

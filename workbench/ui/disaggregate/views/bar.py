@@ -12,7 +12,7 @@ from workbench.evaluation.judgement_words import beyond
 from workbench.schema import counts_add_up
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.text import note, paragraph
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import messages, names
 from workbench.ui.disaggregate.facts import facts
 from workbench.ui.disaggregate.pixels import in_words
 from workbench.ui.disaggregate.rules import FLAT
@@ -55,7 +55,7 @@ class Numbers(Readout):
         self.text.styles = {"font-size": "13px"}
         self.follow(self._numbers, "scene", "answer", "exceedance")
         self.follow(self._facts, "answer", "scores", "recovered")
-        self.follow(self._work, "work", "fraction")
+        self.follow(self._work, "work", "fraction", "stage")
         self.follow(self._dim, "work", "answer")
         self.follow(self._allowed, "check", "work")
         store.param.watch(self._failed, "error")
@@ -71,8 +71,14 @@ class Numbers(Readout):
         store = self.store
         if store.blocked and not store.work:
             return messages.refused(store.blocked)
-        step = f", step {store.history[-1][0]}" if store.fitting and store.history else ""
-        return super().present + step + self._left()
+        if store.work != messages.LEARNING:
+            return super().present + self._left()
+        doing, stage, step = super().present, store.stage, ""
+        if stage is not None:
+            doing = messages.stage(stage.what, stage.done, stage.total, names.candidate(stage.name))
+        if store.history and (stage is None or stage.name):      # steps are those of one search
+            step = f", step {store.history[-1][0]}"
+        return doing + step + self._left()
 
     def _left(self) -> str:
         """Seconds left, by the share of the work that is done."""
