@@ -124,8 +124,30 @@ def test_the_search_can_be_stopped():
         assert fraction == 0
         raise wb.Cancelled
 
+    source = to_source(inside(seed=2))
     with pytest.raises(wb.Cancelled):
-        choosing.settled(of("best"), to_source(inside(seed=2)), stop)
+        choosing.settled(of("best"), source, stop)
+    calls = []
+
+    def stop_once(*step):
+        calls.append(step)
+        if len(calls) == 1:
+            raise wb.Cancelled
+
+    for callback in (stop, stop_once):
+        fit = wb.VBAgg(inducing_inputs="best").fit(inside(seed=2), callback=callback)
+        assert fit.cancelled and fit.model.options.inducing_inputs == "averages"
+        assert np.isfinite(fit.at(fit.data).mean).all()
+    assert len(calls) == 1
+
+
+def test_ctrl_c_while_the_kind_is_chosen_ends_as_later(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(choosing, "_chosen", interrupted)
+    fit = wb.VBAgg(inducing_inputs="best").fit(inside(seed=4))
+    assert fit.cancelled and fit.model.options.inducing_inputs == "averages"
 
 
 def test_the_same_data_are_looked_at_once(monkeypatch):

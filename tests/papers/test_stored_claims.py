@@ -227,6 +227,9 @@ def test_what_auto_finds_by_the_best_of_averages_and_points():
     assert f"it is {100 * (1 - country['best'] / country['held']):.0f} % lower than with" in SAID
     assert f"wrong: {100 * (roll['best'] / roll['averages'] - 1):.0f} % higher" in SAID
     points = wide["points", "best"]
+    seconds = raw.pivot_table(index="case", columns="inducing", values="seconds")
+    longer = 100 * (seconds["best"] / seconds["held"].where(points > 0.5, seconds["averages"]) - 1)
+    assert f"take {-longer.min():.0f} % less to {longer.max():.0f} % more of the processor" in SAID
     assert (points[inside] > 0.9).all() and points["simulated-country"] == 0 < points["swiss-roll"]
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert (f"CRPS is {less[inside].min():.0f} to {less[inside].max():.0f} % lower than with "

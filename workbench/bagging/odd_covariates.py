@@ -17,6 +17,7 @@ _DEPENDENCIES = 2       # most of them that are taken for a slip
 _FINEST = 1e-9          # relative range of a covariate that is constant
 _MOST = 20_000          # individuals that covariates are looked at by
 _NAMED = 5              # names that a sentence lists
+_ROUNDING = 1e-6        # of shares that are averaged in single precision
 
 
 def odd_covariates(ds: xr.Dataset) -> list[Finding]:
@@ -56,6 +57,7 @@ def odd_covariates(ds: xr.Dataset) -> list[Finding]:
             f"covariate of zeros and ones for each class but one, {_made(ds, names, codes)}. If "
             "they are amounts, go on",
             np.array(names)[codes], int(codes.sum()), "they are taken for amounts", ". "))
+    constant |= np.isin(names, list(whole_classes(table, names).values()))
     return found + _collinear(seen[:, ~constant], [n for n, flat in zip(names, constant,
                                                                        strict=True) if not flat])
 
@@ -75,6 +77,38 @@ def _listed(names: list[str], which: np.ndarray) -> str:
     one = len(chosen) == 1
     return (f"covariate{'' if one else 's'} {', '.join(chosen[:_NAMED])}{more} "
             f"{'is' if one else 'are'}")
+
+
+def whole_classes(table: np.ndarray, names: list[str]) -> dict[str, str]:
+    """Rasters of classes whose shares add up to one everywhere, and one of the classes of each.
+
+    The class that is the reference is then nowhere. These shares depend on each other as they
+    should, and nobody can leave one of them out.
+
+    Parameters
+    ----------
+    table : array (individual, covariate)
+        Covariates.
+    names : list of str
+        Of them; those of classes are ``raster=class``.
+
+    Returns
+    -------
+    dict of str to str
+        By raster the name of the last of its classes.
+
+    Examples
+    --------
+    >>> whole_classes(np.array([[1.0, 0.0, 3.0], [0.4, 0.6, 5.0]]), ["land=a", "land=b", "height"])
+    {'land': 'land=b'}
+    """
+    of_raster: dict[str, list[int]] = {}
+    for d, name in enumerate(names):
+        if "=" in name and table[:, d].any():
+            of_raster.setdefault(name.partition("=")[0], []).append(d)
+    return {raster: names[of[-1]] for raster, of in of_raster.items()
+            if len(of) > 1 and len(table)
+            and (np.abs(table[:, of].sum(1) - 1) < _ROUNDING).all()}
 
 
 def class_coded(column: np.ndarray) -> bool:

@@ -10,23 +10,22 @@ from xml.etree import ElementTree
 import numpy as np
 import xarray as xr
 
+from workbench.bagging.odd_covariates import whole_classes
 from workbench.checks import InputError, option, require
 from workbench.geo.rasters import read_rasters
 from workbench.geo.treatments import Record
 
 MOST_CLASSES = 30
-_ROUNDING = 1e-6        # of shares that are averaged in single precision
 
 
 def with_classes(
     layers: dict[str, xr.DataArray], classes: object, labels: Mapping[str, str] | None,
     record: Record, **reading,
-) -> tuple[dict[str, xr.DataArray], dict[str, str]]:
+) -> tuple[dict[str, xr.DataArray], list[str]]:
     """Covariates with each raster of classes replaced by one covariate for each class but one.
 
-    The most frequent class of the raster is the reference: all shares together add up to one, and
-    would say nothing more. Individuals, who may all lie outside it, are not known yet: see
-    `without_absent`.
+    The most frequent class is the reference: all shares together add up to one, and would say
+    nothing more.
 
     Parameters
     ----------
@@ -45,8 +44,8 @@ def with_classes(
     -------
     layers : dict of str to xr.DataArray
         Those of classes are named ``name=class``: 1 where a pixel is of the class, 0 elsewhere.
-    coded : dict of str to str
-        Of these the raster of each, by name.
+    names : list of str
+        Of these.
 
     Raises
     ------
@@ -55,7 +54,7 @@ def with_classes(
     """
     if classes is None:
         require(not labels, f"class_labels name classes; say of which raster: {option('classes')}")
-        return layers, {}
+        return layers, []
     several = isinstance(classes, Sequence) and not isinstance(classes, str)
     found, said = dict(layers), {}
     chosen = []
@@ -73,15 +72,12 @@ def with_classes(
         chosen += list(more)
         said |= {name: labels_of(one) for name in more} if isinstance(one, str | Path) else {}
     columns: dict[str, xr.DataArray] = {}
-    coded: dict[str, str] = {}
     for name, layer in found.items():
         if name not in chosen:
             columns[name] = layer
         else:
-            made = indicators(layer, name, labels or said.get(name) or {}, record)
-            columns |= made
-            coded |= dict.fromkeys(made, name)
-    return columns, coded
+            columns |= indicators(layer, name, labels or said.get(name) or {}, record)
+    return columns, [name for name in columns if name not in found]
 
 
 def indicators(layer: xr.DataArray, name: str, labels: Mapping, record: Record
@@ -166,13 +162,9 @@ def labels_of(path: str | Path) -> dict[float, str]:
             if row[text] and re.fullmatch(r"-?\d+(\.0*)?", row[value] or "")}
 
 
-def without_absent(names: Sequence[str], matrix: np.ndarray, coded: Mapping[str, str],
-                   weight: np.ndarray, record: Record) -> tuple[list[str], np.ndarray]:
-    """Leave out classes that no individual has, and one more where that is the reference.
-
-    Without an individual of the reference the shares of the others add up to one, and would be
-    collinear: the class of most weight is the reference then. Only then, so that areas of one
-    raster are mapped by the same covariates wherever they lie.
+def without_absent(names: Sequence[str], matrix: np.ndarray, classes: Sequence[str],
+                   record: Record) -> tuple[list[str], np.ndarray]:
+    """Leave out classes that no individual has.
 
     Parameters
     ----------
@@ -180,10 +172,8 @@ def without_absent(names: Sequence[str], matrix: np.ndarray, coded: Mapping[str,
         Of the columns.
     matrix : array (individual, covariate)
         Covariates.
-    coded : mapping of str to str
-        Columns of classes, and the raster of each.
-    weight : array (individual,)
-        Of each individual.
+    classes : sequence of str
+        Columns of classes.
     record : Record
         Receives which were left out.
 
@@ -192,21 +182,14 @@ def without_absent(names: Sequence[str], matrix: np.ndarray, coded: Mapping[str,
     names : list of str
     matrix : array (individual, covariate)
     """
-    coded = dict(coded)
-    absent = [name in coded and not column.any()
+    absent = [name in classes and not column.any()
               for name, column in zip(names, matrix.T, strict=True)]
     gone = [name for name, one in zip(names, absent, strict=True) if one]
     if gone:
         record.note(f"classes that no individual has were left out: {', '.join(gone)}")
-    for raster in dict.fromkeys(coded.values()):
-        of = [d for d, name in enumerate(names) if coded.get(name) == raster and name not in gone]
-        if len(of) < 2 or not len(matrix) or (
-                np.abs(matrix[:, of].sum(1) - 1) > _ROUNDING).any():
-            continue
-        most = names[of[int(np.argmax(weight @ matrix[:, of]))]]
-        record.note(f"no individual is of the most frequent class of {raster!r}: "
-                    f"{most.removeprefix(f'{raster}=')!r}, which has the most weight, is the "
-                    "reference in its place and no covariate")
-        gone.append(most)
-    left = [d for d, name in enumerate(names) if name not in gone]
-    return [names[d] for d in left], matrix[:, left]
+    # It stays the reference, so that maps of other places of the raster have the same columns.
+    for raster in whole_classes(matrix, [name if name in classes else "" for name in names]):
+        record.note(f"no individual is of the most frequent class of {raster!r}, with which the "
+                    "others are compared: the data show how these differ from each other, and the "
+                    "map of places of that class rests on the prior")
+    return [name for name in names if name not in gone], matrix[:, ~np.array(absent, bool)]

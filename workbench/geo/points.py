@@ -150,8 +150,7 @@ def bag_points(
         sampled, whole = pixel_covariates(layers, cell[kept], exposure[kept], options, record,
                                           "points")
         kept[np.flatnonzero(kept)[~whole]] = False
-        columns, sampled = without_absent(list(layers), sampled[whole], coded,
-                                          exposure[kept], record)
+        columns, sampled = without_absent(list(layers), sampled[whole], coded, record)
         matrix = np.full((len(frame), len(columns)), np.nan)
         matrix[kept] = sampled
     count = int(kept.sum())
@@ -242,8 +241,8 @@ def raster_places(
 
 
 def _layers(covariates, record: Record, options: CleaningOptions, classes, class_labels,
-            slope_of: str | None, **reading) -> tuple[dict[str, xr.DataArray], dict[str, str]]:
-    """Covariates on the grid of the first, and of shares of classes the raster of each."""
+            slope_of: str | None, **reading) -> tuple[dict[str, xr.DataArray], list[str]]:
+    """Covariates on the grid of the first, and which are shares of classes."""
     layers = {} if covariates is None else read_rasters(covariates, record, **reading)
     reading.pop("variable")
     layers, coded = with_classes(layers, classes, class_labels, record, **reading)

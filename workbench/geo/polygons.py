@@ -249,7 +249,7 @@ def bag_polygons(
                                      record)
     area, cell, coverage, matrix = area[whole], cell[whole], coverage[whole], matrix[whole]
     held = grid.values.ravel()[cell] * coverage
-    names, matrix = without_absent(list(layers), matrix, coded, held, record)
+    names, matrix = without_absent(list(layers), matrix, coded, record)
     areas, values, area = without_empty(areas, values, area, grid, options, record)
     held_of, held_in = str(grid.name), units_of(weight, weight_units)
     if people is not None:

@@ -121,8 +121,9 @@ def few_individuals(source: Source, link: str, period: np.ndarray | None = None)
     Returns
     -------
     float
-        The std on the link's scale; zero where areas have one individual or many, where variances
-        of the values are known, and where all areas are alike.
+        The std on the link's scale; zero where areas have fewer than two individuals of equal
+        weight in the median, or many, where variances of the values are known, and where all areas
+        are alike.
 
     Examples
     --------

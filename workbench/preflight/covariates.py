@@ -9,6 +9,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging.findings import NOTE, WARNING, Finding
+from workbench.bagging.odd_covariates import whole_classes
 from workbench.checks import option
 
 HIGH_INFLATION = 10.0       # of variances: covariates that the others nearly determine
@@ -141,6 +142,7 @@ def inseparable(ds: xr.Dataset, known: tuple[str, ...] = ()) -> list[Finding]:
         One warning, or none.
     """
     means, names = _means(ds), ds[schema.COVARIATE].values.astype(str)
+    known = (*known, *whole_classes(means, names.tolist()).values())
     of = "areas' means"
     if len(means) < means.shape[1] + 2:
         means, of = ds["covariates"].values.astype(float), "individuals"

@@ -159,7 +159,7 @@ class VariationalOptions(AggregatedOptions):
         "averages, nowhere: averages of f over areas stand for them, or over parts of areas where "
         "these are fewer, or over groups of them where they are more (fewer where individuals are "
         "so many that each would be of fewer than five points; seeds where these were under half); "
-        "best, averages or held, whichever has the higher bound at the starting values; "
+        "best, averages or held, whichever has the higher bound at the default starting values; "
         f"auto is averages of Normal values of up to {MOST_INDUCING} whole areas, unless inducing "
         "is given or individuals (clusters with compress) times areas are more than 3.2 million, "
         "else held",

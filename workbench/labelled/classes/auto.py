@@ -46,7 +46,7 @@ class Auto(LabelledModel):
     deviation means do not tell: with eight individuals or more in an area, and no standard errors,
     it is taken as twice what areas differ by from those about them, which is typical of tables
     whose individuals are known, or as the most that lets areas be as smooth as they are; with fewer
-    it is learnt, and expected by what areas differ by.
+    it is learnt and, from two on, expected by what areas differ by.
     Of areas over time (`workbench.bag_polygons` with ``time``) also maps that change from period to
     period. Each is then conditioned, with the hyperparameters of that fit, on totals of *merged*
     neighbouring areas and has to recover the known areas from them. Weights minimise the error of

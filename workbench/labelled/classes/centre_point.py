@@ -86,9 +86,9 @@ class CentrePointGP(LabelledModel):
         nowhere: averages of f over areas stand for them, or over parts of areas where these are
         fewer, or over groups of them where they are more (fewer where individuals are so many that
         each would be of fewer than five points; seeds where these were under half); best, averages
-        or held, whichever has the higher bound at the starting values; auto is averages of Normal
-        values of up to 400 whole areas, unless inducing is given or individuals (clusters with
-        compress) times areas are more than 3.2 million, else held.
+        or held, whichever has the higher bound at the default starting values; auto is averages of
+        Normal values of up to 400 whole areas, unless inducing is given or individuals (clusters
+        with compress) times areas are more than 3.2 million, else held.
     layout : {"additive", "joint"}, default "additive"
         additive: inducing inputs per term; joint: one set for the whole kernel.
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import torch
 
+from workbench.checks import Cancelled
 from workbench.gp.data.bags import Source
 from workbench.gp.inference.parts import seen_in_learning
 from workbench.gp.models.options import AVERAGES, BEST, HELD, non_defaults
@@ -58,6 +59,22 @@ def settled(model, source: Source, callback: Callable | None = None):
     free = {name: value for name, value in given.items() if name not in _VALUES}
     chosen = _RECENT.get(lambda: _chosen(make, free, source, pulse), make.name, free, source)
     return make(**given | chosen)
+
+
+def unsettled(model):
+    """The model with averages, as where nobody waited for the choice.
+
+    Parameters
+    ----------
+    model : VBAgg
+        With the best of two.
+    """
+    return type(model)(**non_defaults(model.options) | {"inducing_inputs": AVERAGES})
+
+
+def cancel(*step: object) -> None:
+    """A callback that stops a fit at its first step."""
+    raise Cancelled
 
 
 def _chosen(make: type, options: dict, source: Source, pulse: Callable | None) -> dict:

@@ -13,6 +13,7 @@ from dataclasses import fields
 import torch
 from torch import Tensor
 
+from workbench.checks import stops
 from workbench.gp.data.bags import Source
 from workbench.gp.models.base import Model
 from workbench.gp.models.keeping import Kept, recall_state
@@ -25,7 +26,7 @@ from workbench.gp.models.options import (
 from workbench.gp.models.vbagg import draws
 from workbench.gp.models.vbagg.averaged_fit import AveragedFit
 from workbench.gp.models.vbagg.averaging import average
-from workbench.gp.models.vbagg.choosing import settled
+from workbench.gp.models.vbagg.choosing import cancel, settled, unsettled
 from workbench.gp.models.vbagg.diagnosis import diagnose
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.state import VariationalState
@@ -52,7 +53,10 @@ class VBAgg(Model):
 
     def fit(self, source: Source, *, progress: bool = False, callback=None) -> VariationalFit:
         """As `Model.fit`; then look at whether the fit is any good, and average if asked to."""
-        model = settled(self, source, callback)
+        try:
+            model = settled(self, source, callback)
+        except stops():         # before anything was learnt: the fit ends where it would begin
+            model, callback = unsettled(self), cancel
         if model is not self:
             return model.fit(source, progress=progress, callback=callback)
         averaged = bool(self.options.average)       # which takes longer than the search
