@@ -68,6 +68,11 @@ def test_what_an_address_could_not_have_is_forgotten_with_its_state():
     notice.tell(["dataset=own-1 (the example is shown)"])
     state.colour = "green"
     assert notice.said.text                 # one choice more does not give what was asked for
-    with state.together():
+    with state.together():              # as a fit is kept, and what goes with one choice
         state.colour, state.coats = "blue", 2
+    assert notice.said.text
+    state.read("colour=red&coats=0")    # as a session is opened
+    assert not notice.said.text
+    notice.tell(["dataset=own-1 (the example is shown)"])
+    state.reset()
     assert not notice.said.text

@@ -126,6 +126,7 @@ class Browser(pn.custom.JSComponent):
         else if (frames) requestAnimationFrame(() => onto_chosen(box, frames - 1))
       }
       const unfold = event => {
+        if (!event.repeat) opener = null        // its release was elsewhere, in another window
         if (event.repeat && event.key === opener) {     // else it would choose at once
           event.preventDefault()
           event.stopPropagation()

@@ -253,7 +253,7 @@ def follow(state: State, escape: Callable[[], None], notice: Notice) -> Browser:
             state.reset()
 
     state.listen(write, state.names())
-    state.listen(lambda *events: events or notice.close(), state.names())   # it is another state
+    state.when_read(notice.close)       # it is another state, of a session or the example
     for name, act in {"popped": back, "resets": reset, "escapes": lambda _: escape()}.items():
         browser.param.watch(act, name)
     return browser

@@ -19,6 +19,7 @@ class State(param.Parameterized):
 
     _together = 0       # how many blocks of `together` are open
     _heard = ()         # names that changed inside them
+    _readers = ()       # what is called when all choices have been read
 
     @classmethod
     def names(cls) -> list[str]:
@@ -68,6 +69,16 @@ class State(param.Parameterized):
 
         self.param.watch(heard, list(names))
 
+    def when_read(self, function: Callable[[], None]) -> None:
+        """Call a function whenever all choices have been read: from a URL, a session, or at reset.
+
+        Parameters
+        ----------
+        function : callable
+            Without arguments, called before what could not be used is known.
+        """
+        self._readers = (*self._readers, function)
+
     @contextmanager
     def together(self) -> Iterator[None]:
         """Several choices as one: who listens hears of them at the end, and of the last only."""
@@ -104,6 +115,8 @@ class State(param.Parameterized):
                 if name in given:
                     problems += self._read(name, given.pop(name))
             problems += self._settle()
+        for function in self._readers:
+            function()
         return problems + [f"{short(name)} (no such setting)" for name in given]
 
     def impossible(self, name: str) -> dict:
