@@ -177,6 +177,39 @@ def test_means_as_counts_where_no_population_is_given(ds):
         looked_at(with_values(ds, incomes))
 
 
+def test_areas_drawn_to_have_as_many_people_each_are_named_beside_means():
+    """Constituencies: their residents are as alike as incomes, and their events are by chance."""
+    drawn = "only where borders were drawn to have as many people each, as of constituencies"
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        ground = rng.permutation(np.geomspace(8, 12_000, 60))
+        made = xr.Dataset(
+            {"membership": ("individual", np.arange(60)),
+             "weight": ("individual", ground, {"units": "km²"}),
+             "covariates": (("individual", "covariate"), rng.normal(size=(60, 1)))},
+            coords={"bag": [f"area {k}" for k in range(60)], "covariate": ["height"]})
+
+        def found(value, kind, made=made):
+            attrs = {"kind": kind, "aggregation": "sum", "units": "1"}
+            return oddities(made.assign(value=("bag", np.asarray(value, float), attrs)))
+
+        for kind, *of in (("count", "hardly differ", "look like means or rates (counts are"),
+                          ("continuous", "do not grow with", "as temperatures are (sums are")):
+            residents = np.round(72_000 * rng.lognormal(0, 0.05, 60))
+            votes = np.round(residents * rng.uniform(0.5, 0.75, 60))
+            for value in (residents, votes):
+                only(found(value, kind), *of, drawn)
+            for rate in (14, 30, 200):              # counts of one expectation, each
+                assert found(rng.poisson(rate, 60), kind) == [], (seed, rate)
+            # Means are no such counts: incomes per head, and temperatures, whole or not.
+            for value in (np.round(30_000 * rng.lognormal(0, 0.14, 60)), rng.normal(15, 3, 60),
+                          np.round(rng.normal(288, 5, 60)), rng.normal(288, 5, 60)):
+                assert len(found(value, kind)) == 1, (seed, kind)
+    persons = made.assign(weight=made["weight"].assign_attrs(units="persons"))
+    alike = ("bag", rng.poisson(14, 60).astype(float), {"kind": "count", "aggregation": "sum"})
+    only(oddities(persons.assign(value=alike)), "whose persons differ far more")     # no such drawn
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["korea", "italy", "us-unemployment"])
 def test_real_counts_beside_the_size_of_their_areas_are_no_means(name):

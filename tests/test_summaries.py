@@ -325,9 +325,12 @@ def test_smooth_names_the_separator_it_found(tmp_path):
         tmp_path / "comma.csv", index=False, sep=";")
     with pytest.raises(InputError, match="write points for decimal commas"):
         wb.from_summaries(tmp_path / "comma.csv", "m", "n", x="lon", y="lat")
-    thousands = frame.assign(n=["1,798", *frame["n"].astype(str)[1:]])
-    with pytest.raises(InputError, match=r"remove the thousands separators \('1,798' in row 0\)"):
-        wb.from_summaries(thousands, "m", "n", x="lon", y="lat")
+    for first, said in (("1,790", r"remove the thousands separators \('1,790' in row 0\)"),
+                        ("1,798", r"remove the commas if they separate thousands \('1,798' in row"),
+                        ("1 798", "remove the thousands separators, which are blanks")):
+        thousands = frame.assign(n=[first, *frame["n"].astype(str)[1:]])
+        with pytest.raises(InputError, match=said):
+            wb.from_summaries(thousands, "m", "n", x="lon", y="lat")
 
 
 def test_degrees_and_variances_of_medians_are_pointed_out():

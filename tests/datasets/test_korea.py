@@ -84,7 +84,7 @@ def test_granularity_can_be_any_number_of_contiguous_areas(korea):
 
 def test_the_cleaning_is_on_record(korea):
     assert "14 neighbourhoods without people or deaths" in korea.attrs["treatments"]
-    assert "'one_person_households': 1 gaps" in korea.attrs["treatments"]
+    assert "'one_person_households': 1 gap was" in korea.attrs["treatments"]
 
 
 def test_a_loaded_copy_can_be_changed(korea):

@@ -78,18 +78,18 @@ def test_parents_and_children_that_do_not_match():
 
 def test_missing_covariates():
     gap = fine(height=[np.nan, 5, 5, 5] + [7.0] * 8)
-    with pytest.raises(InputError, match=r"missing for 1 polygons \(\{'height': 1\}; first: 'f00'"):
+    with pytest.raises(InputError, match=r"missing for 1 polygon \(\{'height': 1\}; first: 'f00'"):
         bagged(gap)
     dropped = bagged(gap, missing="drop")
     assert dropped.sizes["individual"] == 11
     filled = bagged(gap, missing="nearest")
     assert filled["covariates"].sel(individual="f00", covariate="height").item() in (5, 7)
-    assert "1 gaps were filled from the nearest polygon (f00)" in filled.attrs["treatments"]
+    assert "1 gap was filled from the nearest polygon (f00)" in filled.attrs["treatments"]
 
 
 def test_dropping_children_says_what_value_went_with_them():
     empty = fine(people=[10.0] * 11 + [0.0])
-    with pytest.raises(InputError, match=r"1 polygons have zero weight \(first: 'f11'"):
+    with pytest.raises(InputError, match=r"1 polygon has zero weight \(first: 'f11'"):
         bagged(empty)
     ds = bagged(empty, zero_weight="drop")
     assert ds["value"].sum() == np.arange(11).sum()
@@ -99,17 +99,17 @@ def test_dropping_children_says_what_value_went_with_them():
 def test_an_area_that_goes_with_its_last_child_is_warned_of():
     """Not by an attribute alone: the map then lacks it, and its cases."""
     empty = fine(people=np.where(fine()["parent"] == "p1", 0.0, 10.0 + np.arange(12)))
-    said = (r"1 of 4 areas were left out with the last of their small polygons, .* \(first: "
-            r"'p1'\), and with them values adding up to 18; correct the weights")
+    said = (r"1 of 4 areas was left out with the last of its small polygons, .* \(first: 'p1'\), "
+            "and with it a value of 18; correct the weights .* of its small")
     with pytest.warns(DataWarning, match=said):
         ds = bagged(empty, zero_weight="drop")
     assert ds["bag"].values.tolist() == ["p0", "p2", "p3"] and ds["value"].sum() == 66 - 18
-    assert "look at this: 1 of 4 areas were left out" in ds.attrs["treatments"]
+    assert "look at this: 1 of 4 areas was left out" in ds.attrs["treatments"]
     gap = fine(height=np.where(fine()["parent"] == "p1", np.nan, 7.0 + np.arange(12)))
     with pytest.warns(DataWarning, match=said):
         bagged(gap, missing="drop")
     values = {"p0": 1, "p1": 200, "p2": 3, "p3": 4}         # known of the areas
-    with pytest.warns(DataWarning, match="'p1'.*values adding up to 200"):
+    with pytest.warns(DataWarning, match="'p1'.*, and with it a value of 200; correct"):
         bagged(empty, parent_values=values, zero_weight="drop", empty="drop")
     with pytest.warns(DataWarning, match=r"\(first: 'p1'\); correct"):     # means do not add up
         bagged(empty, zero_weight="drop", aggregation="mean")
@@ -119,6 +119,36 @@ def test_an_area_that_goes_with_its_last_child_is_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")                      # one that has others is no such area
         bagged(fine(people=[0.0] + [50.0] * 11), zero_weight="drop")
+
+
+def test_an_area_without_people_and_without_cases_is_a_note_and_no_warning():
+    """Nothing is lost with it: its weights are as they should be."""
+    none = np.where(fine()["parent"] == "p1", 0, 1)
+    empty = fine(people=none * (10.0 + np.arange(12)), cases=none * np.arange(12))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ds = bagged(empty, zero_weight="drop")
+        bagged(empty, parent_values={"p0": 1, "p1": 0, "p2": 3, "p3": 4}, zero_weight="drop",
+               empty="drop")
+    assert ds["bag"].values.tolist() == ["p0", "p2", "p3"]
+    assert re.search(r"^1 of 4 areas was left out .* \(first: 'p1'\); its value is zero$",
+                     ds.attrs["treatments"], re.M)
+    found = wb.check(empty, weight="people", value="cases", parent="parent", zero_weight="drop")
+    (one,) = [one for one in found.findings if one.code == "area-empty"]
+    assert one.severity == "note" and one.where == ("p1",)
+    two = np.where(fine()["parent"].isin(["p1", "p2"]), 0, 1)       # one of which has cases
+    with pytest.warns(DataWarning, match=r"1 of 4 areas was .* .first: 'p2'., and with it a v"):
+        both = bagged(fine(people=two * 10.0, cases=none * np.arange(12)), zero_weight="drop")
+    assert "(first: 'p1'); its value is zero" in both.attrs["treatments"]
+    with pytest.warns(DataWarning, match="2 of 4 areas were left out with the last of their .* "
+                                         "and with them values adding up to "):
+        bagged(fine(people=two * 10.0), zero_weight="drop")
+    with pytest.warns(DataWarning, match=r"\(first: 'p1'\); correct"):     # zero is no absence
+        bagged(empty, zero_weight="drop", aggregation="mean", kind="continuous")
+    known = pd.DataFrame({"parent": ["p0", "p1", "p2", "p3"], "ill": [1, 0, 3, 4], "tested": 50})
+    with pytest.warns(DataWarning, match="1 of 4 areas was left out"):      # 50 were tested there
+        bagged(empty.drop(columns="cases"), value="ill", trials="tested", totals=known,
+               join="parent", zero_weight="drop", empty="drop")
 
 
 def test_infinite_covariates_are_no_gaps():
@@ -133,7 +163,7 @@ def test_infinite_covariates_are_no_gaps():
             np.arange(240) % 20, np.arange(240) // 20, np.arange(240) % 20 + 1,
             np.arange(240) // 20 + 1))
     many.loc[3, "height"] = np.inf              # few, which are filled where they are missing
-    with pytest.raises(InputError, match="infinite for 1 polygons"):
+    with pytest.raises(InputError, match="infinite for 1 polygon "):
         bagged(many.set_crs(CRS), labels={})
     filled = bagged(broken, missing="nearest")
     assert np.isfinite(filled["covariates"].values).all()
@@ -155,19 +185,52 @@ def test_classes_in_text_are_told_what_they_need():
                      parent="parent")
     assert "get_dummies(polygons['height'], drop_first=True, dtype=float)" in (
         found.of("error")[0].fix)
+    classes = [f"{i % 3}{one}" for i, one in enumerate("aabbabababab")]
+    for kinds in (classes, ["1a", "2a", "3a"] * 4, ["1 forest", "2 field"] * 6):
+        with pytest.raises(InputError, match="get_dummies"):
+            bagged(fine(height=kinds))
     percent = [f"{i} %" for i in range(12)]                 # numbers, after all
     with pytest.raises(InputError, match="have percent signs"):
         bagged(fine(height=percent))
+
+
+@pytest.mark.parametrize("entries", [
+    [f"{i} km" for i in range(12)], [f"{i}.5km" for i in range(12)], ["900 m", "1.2 km"] * 6,
+    [f"{i} flats" for i in range(12)], ["5 m2"] * 11 + [None], ["12.5 \u00b0C", "-3 \u00b0C"] * 6])
+def test_numbers_with_a_unit_are_no_classes(entries):
+    with pytest.raises(InputError, match=r"'height' has numbers with a unit \('.*write all of them "
+                                         r"in one unit, remove it .* units=\{'height': 'UNITS'\}"):
+        bagged(fine(height=entries))
+
+
+def test_text_that_is_infinite_or_empty_and_truth_values_are_read_as_what_they_are():
+    with pytest.raises(InputError, match="'height' is infinite for 12 polygons"):
+        bagged(fine(height=["inf"] * 12))
+    with pytest.raises(InputError, match="'height' is infinite for 12 polygons"):
+        bagged(fine(height=[np.inf] * 12))
+    for blank in ("", "  "):
+        with pytest.raises(InputError, match=r"are missing for 12 polygons \(\{'height'"):
+            bagged(fine(height=[blank] * 12))
+        some = fine(height=[blank, *map(str, range(11))])
+        with pytest.raises(InputError, match="are missing for 1 polygon .*; first: 'f00'"):
+            bagged(some)
+        assert bagged(some, missing="drop").sizes["individual"] == 11
+    truths = pd.Series([True, False] * 6)
+    for given in (truths, truths.astype(object), truths.astype("boolean")):
+        read = bagged(fine(height=given))["covariates"].sel(covariate="height")
+        assert read.sel(individual=fine()["code"].tolist()).values.tolist() == [1.0, 0.0] * 6
+    with pytest.raises(InputError, match="covariates are missing for 1 polygon "):
+        bagged(fine(height=pd.Series([None, *truths[1:]], dtype=object)))
 
 
 def test_what_small_polygons_lack_is_told_of_them_and_not_of_areas():
     with pytest.raises(InputError, match="2 small polygons have no id"):
         bagged(fine(code=[None, None, *fine()["code"][2:]]))
     gap = fine(cases=[np.nan, *range(1, 12)])
-    with pytest.raises(InputError, match=r"1 small polygons have no value \(first: \['f00'\]\)"):
+    with pytest.raises(InputError, match=r"1 small polygon has no value \(first: \['f00'\]\)"):
         bagged(gap)
     ds = bagged(gap, missing_value="drop")
-    assert "1 small polygons without a value were dropped" in ds.attrs["treatments"]
+    assert "1 small polygon without a value was dropped" in ds.attrs["treatments"]
     assert "the small polygons that were dropped have 'people' adding up to 10" in (
         ds.attrs["treatments"])
     with pytest.raises(InputError, match="first: small polygon 'f00' with -1"):
@@ -188,13 +251,13 @@ def test_a_covariate_of_codes_in_text_is_warned_of():
 
 
 @pytest.mark.parametrize("polygons,options,message", [
-    (fine(people=[-1.0] + [1.0] * 11), dict(zero_weight="drop"), "1 weights are negative"),
-    (fine(people=[np.nan] + [1.0] * 11), {}, "1 weights are negative or missing"),
-    (fine(cases=[-1.0] + [1.0] * 11), {}, "1 counts are negative"),
+    (fine(people=[-1.0] + [1.0] * 11), dict(zero_weight="drop"), "1 weight is negative"),
+    (fine(people=[np.nan] + [1.0] * 11), {}, "1 weight is negative or missing"),
+    (fine(cases=[-1.0] + [1.0] * 11), {}, "1 count is negative"),
     (fine(cases=[0.5] + [1.0] * 11), dict(fractional="error"), "pass fractional='keep'"),
     (fine(parent=[None] + ["p"] * 11), {}, "1 polygons have no parent"),
     (fine(side=[f"s{i}" for i in range(12)]), {}, "label 'side' varies within 4 areas"),
-    (fine(code=["f"] * 12), {}, "1 ids belong to several polygons"),
+    (fine(code=["f"] * 12), {}, "1 id belongs to several polygons"),
     (fine().drop(columns="height"), {}, "no column 'height' for the covariate"),
     (fine().drop(columns="parent"), {}, "no column 'parent' for the parent"),
     (fine(), dict(name="nam"), "no column 'nam' for the label 'individual_name'"),
@@ -388,12 +451,12 @@ def test_areas_without_a_value_are_said_to_be_mapped_from_the_others(tmp_path):
     gaps = outlines().assign(deaths=[4, np.nan, 2, 1])
     given = dict(value="deaths", parent_polygons=gaps, parent_id="name", missing_value="drop")
     ds = bagged(without_cases(), **given)
-    assert f"1 areas without a value were dropped; {hint}" in ds.attrs["treatments"]
+    assert f"1 area without a value was dropped; {hint}" in ds.attrs["treatments"]
     rowless = bagged(without_cases(), value="deaths", totals=gaps.iloc[[0, 2, 3]], join="name",
                      missing_value="drop")
     assert f"have no row were dropped: p1; {hint}" in rowless.attrs["treatments"]
     own = bagged(fine(cases=[np.nan, *range(11)]), missing_value="drop")
-    assert f"1 small polygons without a value were dropped; {hint}" in own.attrs["treatments"]
+    assert f"1 small polygon without a value was dropped; {hint}" in own.attrs["treatments"]
 
     named = dict(parent="parent", covariates=["height", "slope"], weight="people", id="code")
     places = wb.child_places(without_cases(), parent_polygons=gaps, parent_id="name", **named)
@@ -432,7 +495,7 @@ def test_places_are_small_polygons_of_a_file_too(tmp_path):
     assert f"{CRS} as given was assumed" in one.attrs["treatments"]
     with pytest.raises(InputError, match="no column 'of' for the parent"):
         wb.child_places(fine(), parent="of")
-    with pytest.raises(InputError, match="have zero weight.*pass zero_weight='drop'"):
+    with pytest.raises(InputError, match="1 polygon has zero weight.*pass zero_weight='drop'"):
         wb.child_places(fine(people=[0.0] + [1.0] * 11), parent="parent", weight="people")
 
 

@@ -90,7 +90,7 @@ def test_dates_are_years_and_gaps_are_gaps():
     assert ds["covariate_units"].values.tolist() == ["1", "year"]
     gap = table().astype({"cases": float})
     gap.loc[5, "cases"] = np.nan
-    with pytest.raises(InputError, match=r"1 areas have no value \(first: \['02002 2019'\]"):
+    with pytest.raises(InputError, match=r"1 area has no value \(first: \['02002 2019'\]"):
         bagged(gap)
     assert bagged(gap, missing_value="drop").sizes["bag"] == 47
     survey = bagged(trials="tested")

@@ -58,7 +58,7 @@ def test_degrees_are_told_by_the_names_of_columns():
     (lambda t: t, {"points_crs": None}, "has no CRS; state it with points_crs='EPSG:...'"),
     (lambda t: t, {"value": "tested", "trials": "positive"}, "more positives than trials"),
     (lambda t: t.assign(warmth=None), {}, "none of the 40 areas has a value|have no value"),
-    (lambda t: t.assign(site="a"), {"id": "site"}, "1 ids in column 'site' .* have several rows"),
+    (lambda t: t.assign(site="a"), {"id": "site"}, "1 id in column 'site' .* has several rows"),
 ])
 def test_points_that_cannot_be_used_are_refused(change, options, said):
     with pytest.raises(InputError, match=said):
@@ -210,11 +210,11 @@ def test_rows_that_are_the_same_are_pointed_out():
 def test_points_without_exposure_are_refused_or_dropped():
     frame = table(people=[0.0, *[10.0] * 39])
     options = dict(value="positive", kind="count", weight="people", id="site")
-    with pytest.raises(InputError, match=r"1 points have zero weight \(first: 's0'\); pass"):
+    with pytest.raises(InputError, match=r"1 point has zero weight \(first: 's0'\); pass"):
         bagged(frame, **options)
     ds = bagged(frame, **options, zero_weight="drop")
     assert ds.sizes["bag"] == 39 and "zero weight were dropped" in ds.attrs["treatments"]
-    with pytest.raises(InputError, match="1 weights are negative or missing .*'s0' with -10"):
+    with pytest.raises(InputError, match="1 weight is negative or missing .*'s0' with -10"):
         bagged(frame.assign(people=[-10.0, *[10.0] * 39]), **options)
 
 

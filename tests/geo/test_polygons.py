@@ -321,7 +321,7 @@ def test_zero_weights_are_dropped_and_negative_never():
 
 def test_fractional_counts_are_kept_or_rounded_by_name():
     odd = areas(cases=[10.4, 20.0, 3.0])
-    with pytest.raises(InputError, match=r"1 counts are not whole \(first: area 'n1' with 10.4"):
+    with pytest.raises(InputError, match=r"1 count is not whole \(first: area 'n1' with 10.4"):
         bagged(odd, fractional="error")
     assert bagged(odd, fractional="keep")["value"].values.tolist() == [10.4, 20, 3]
     assert bagged(odd, fractional="round")["value"].values.tolist() == [10, 20, 3]
@@ -330,14 +330,14 @@ def test_fractional_counts_are_kept_or_rounded_by_name():
 
 def test_negative_counts_are_always_refused():
     for choice in ("error", "keep", "round"):
-        with pytest.raises(InputError, match="1 counts are negative.*'n3' with -1"):
+        with pytest.raises(InputError, match="1 count is negative.*'n3' with -1"):
             bagged(areas(cases=[10, 20, -1.0]), fractional=choice)
     assert bagged(areas(cases=[1, 2, -1.0]), kind="continuous")["value"].min() == -1
 
 
 def test_areas_without_a_value():
     unknown = areas(cases=[10, np.nan, 3])
-    with pytest.raises(InputError, match=r"1 areas have no value \(first: \['n2'\]\)"):
+    with pytest.raises(InputError, match=r"1 area has no value \(first: \['n2'\]\)"):
         bagged(unknown)
     assert bagged(unknown, missing_value="drop")["bag"].values.tolist() == ["n1", "n3"]
 
@@ -375,7 +375,7 @@ def test_slivers_of_overlap_are_kept_with_a_record_unless_overlap_is_an_error():
 
 def test_one_id_for_several_polygons():
     twice = areas(code=["n1", "n2", "n2"])
-    with pytest.raises(InputError, match=r"1 ids belong to several polygons.*\['n2'\]"):
+    with pytest.raises(InputError, match=r"1 id belongs to several polygons.*\['n2'\]"):
         bagged(twice)
     ds = bagged(twice, duplicates="merge")
     assert ds["value"].values.tolist() == [10, 23]

@@ -138,7 +138,7 @@ def doubled(frame, *rows):
 
 def test_exact_copies_are_counted_once_with_both_totals():
     twice = doubled(areas(), 1)
-    with pytest.raises(InputError, match="1 ids belong to several.*1 rows are exact copies.*total "
+    with pytest.raises(InputError, match="1 id belongs to several.*1 row is an exact copy.*total "
                                          "of 'cases' is 53 with them and 33 without.*merge"):
         bagged(twice)
     ds = bagged(twice, duplicates="merge")
@@ -150,7 +150,7 @@ def test_copies_under_other_ids_are_refused_unless_overlaps_are_kept():
     twice = doubled(areas(), 1)
     twice["code"] = ["n1", "n2", "n3", "n4"]
     for choice in ("keep-slivers", "error"):
-        with pytest.raises(InputError, match=r"1 polygons are exact copies of another \(n4 of n2\)"
+        with pytest.raises(InputError, match=r"1 polygon is an exact copy of another \(n4 of n2\)"
                                              "; the total of 'cases' is 53 with them and 33 with"):
             bagged(twice, overlap=choice)
     ds = bagged(twice, overlap="keep")
@@ -176,7 +176,7 @@ def parts(values):
 
 
 def test_a_total_repeated_on_every_part_is_pointed_out_and_can_be_taken_once():
-    with pytest.raises(InputError, match="polygons of 1 ids all have the same value.*once"):
+    with pytest.raises(InputError, match="polygons of 1 id all have the same value.*once"):
         bagged(parts([20, 20]))
     added = bagged(parts([20, 20]), duplicates="merge")
     assert added["value"].values.tolist() == [10, 40, 3]
@@ -191,12 +191,12 @@ def test_parts_with_values_of_their_own_are_added_and_cannot_be_taken_once():
     ds = bagged(parts([12, 8]), duplicates="merge")
     assert ds["value"].values.tolist() == [10, 20, 3]
     assert "same value" not in ds.attrs["treatments"]
-    with pytest.raises(InputError, match=r"1 ids have different values \(first: \['n2'\]\)"):
+    with pytest.raises(InputError, match=r"1 id have different values \(first: \['n2'\]\)"):
         bagged(parts([12, 8]), duplicates="once")
 
 
 def test_a_part_without_a_value_leaves_the_whole_without_one():
-    with pytest.raises(InputError, match=r"1 areas have no value \(first: \['n2'\]\)"):
+    with pytest.raises(InputError, match=r"1 area has no value \(first: \['n2'\]\)"):
         bagged(parts([12, np.nan]), duplicates="merge")
 
 

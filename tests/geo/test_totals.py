@@ -1,5 +1,7 @@
 """Values in a table of their own, joined by id; positives out of trials, from file to scores."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,11 +10,12 @@ import xarray as xr
 import workbench as wb
 from tests.geo.files import areas, height, kit, mapped, people, refusal, table
 from workbench import geo
-from workbench.bagging.commas import commas_of
+from workbench.bagging.commas import comma_advice, commas_of
 from workbench.bagging.findings import listing
 from workbench.bagging.tables import read_table
 from workbench.checks import InputError
 from workbench.geo.ids import refuse_two_ways
+from workbench.geo.joining import _guessed
 from workbench.geo.table_texts import with_decimal_points
 from workbench.geo.treatments import Record
 
@@ -67,7 +70,7 @@ def test_the_polygons_may_call_their_id_otherwise():
      " ['01001', '01002'])"),
     (lambda t: t.assign(code=[f"x{c}" for c in t["code"]]), "no id of the table of totals is that "
      "of an area"),
-    (lambda t: t.assign(code=[None, *t["code"][1:]]), "1 rows of the table of totals have no id"),
+    (lambda t: t.assign(code=[None, *t["code"][1:]]), "1 row of the table of totals has no id"),
     (lambda t: t.rename(columns={"code": "id"}), "the table of totals lacks columns ['code']"),
     (lambda t: t.drop(columns="cases"), "neither the table of totals nor the polygons have a "
      "column 'cases' for the value; they have "),
@@ -82,18 +85,41 @@ def test_ids_without_a_partner_are_named(change, said):
     ({"Distrct 03": "District 03"}, ["'Distrct 03'"]),
     ({"Distrct 03": "District 03", "Atlantis": "District 05"}, ["'Distrct 03'"]),
     ({"77": "District 03"}, []),                            # a code may be of another place
+    ({"Distrct 04": "District 03"}, []), ({"District 3": "District 03", "x": "District 05"}, []),
+    ({"Distrct 03": "District 05", "Districtt 03": "District 03"}, []),
     ({"District 0x": "District 03", "y": "District 05"}, [])])      # which of the two, nobody knows
-def test_a_misspelt_name_is_probably_that_of_an_area_without_a_row(wrong, said):
+def test_a_misspelt_name_is_perhaps_that_of_an_area_without_a_row(wrong, said):
     named = [f"District {k:02d}" for k in range(16)]
     written = [next((one for one, meant in wrong.items() if meant == name), name)
                for name in named]
-    with pytest.raises(InputError, match="to no area") as refused:
+    with pytest.raises(InputError) as refused:
         wb.bag_polygons(areas().assign(code=named), [height()], people(), "cases",
                         totals=table().assign(code=written), join="code")
-    assert ("is probably" in str(refused.value)) == bool(said)
+    assert "probably" not in str(refused.value)
+    assert ("is perhaps" in str(refused.value)) == bool(said)
     for one in said:
-        assert f"; {one} is probably 'District 03', which has no row: correct" in (
+        assert f"; {one} is perhaps 'District 03', which has no row: correct" in (
             str(refused.value))
+
+
+@pytest.mark.parametrize(("given", "area"), [
+    ("Distrct 03", "District 03"), ("Distrcit 03", "District 03"), ("Districr 03", "District 03"),
+    ("Vorpomern-Greifswald", "Vorpommern-Greifswald"), ("Liepzig", "Leipzig"),
+    ("Zurich", "Z\u00fcrich"), ("Baden Baden", "Baden-Baden"), ("Oranienbarg", "Oranienburg")])
+def test_slips_of_a_letter_are_guessed(given, area):
+    assert _guessed([given], ["Kiel", area]) == f"{given!r} is perhaps {area!r}, which has no row: "
+    assert _guessed([given], [area, f"{area} "]) == ""      # which of the two, nobody knows
+
+
+@pytest.mark.parametrize(("given", "area"), [
+    ("E07000026", "E07000027"), ("DE111", "DE112"), ("DEA11", "DEB11"), ("GBENG001", "GBEMG001"),
+    ("Niger", "Nigeria"), ("Austria", "Australia"), ("Iran", "Iraq"), ("Mali", "Malawi"),
+    ("West Lothian", "East Lothian"), ("Distrct 04", "District 03"), ("District 4", "District 14"),
+    ("Ward A", "Ward B"), ("Hamburg", "Homburg"), ("Freiberg", "Freiburg"), ("Clark", "Clarke"),
+    ("Guinea", "Guinea-Bissau"), ("Ward XVIII", "Ward XXVIII"), ("Slovakia", "Slovenia"),
+    ("San Jose", "San Juan"), ("17", "71")])
+def test_names_and_codes_of_other_places_are_not_guessed(given, area):
+    assert _guessed([given], [area]) == _guessed([area], [given]) == ""
 
 
 @pytest.mark.parametrize(("given", "area", "differ"), [
@@ -105,12 +131,35 @@ def test_names_written_in_two_ways_are_said_to_be(given, area, differ):
 
 
 @pytest.mark.parametrize(("texts", "kind"), [
-    (["1,798", "345"], "thousands"), (["1,234,567", "2,000"], "thousands"),
+    (["1,790", "345"], "thousands"), (["1,234,567", "2,000"], "thousands"),
+    (["1,798", "345"], "either"), (["12,004", "2", "345"], "either"),   # zeros may be left out
+    (["12,004", "0", "12,345"], "either"), (["1,798", "2.345"], "either"),
+    (["101,102", "103,104,105"], "either"), (["103,104,105", "2,000"], "thousands"),
+    (["1,2", "2,3"], "decimal"), (["1,2", "2,3", "1,2,3"], ""), (["12 345", "6"], ""),
     (["1,798", "12.5"], "thousands"), (["1,234.5"], "thousands"), (["1,798", "0,500"], "decimal"),
     (["12,34", "1,798"], "decimal"), (["1,798"], "either"), (["1,798", "1798"], "either"),
     (["1,234,567", "0,5"], "either"), (["345", "x,y"], "")])
 def test_commas_are_of_thousands_or_decimals_or_may_be_either(texts, kind):
     assert commas_of(pd.Series(texts)) == kind
+
+
+@pytest.mark.parametrize(("texts", "said"), [
+    (["12,004", "2", "345"], "remove the commas if they separate thousands .'12,004' in row 0., "
+     "write points for them if they are decimal commas$"),
+    (["12,040", "2", "345"], "remove the thousands separators .'12,040' in row 0.$"),
+    (["1,2", "2,3"], "write points for the commas .'1,2' in row 0. if they are decimal commas and "
+     "not those of lists$"),
+    (["1,2", "2,1"], "write points for decimal commas .'1,2' in row 0.$"),
+    (["1,2", "1,2,3"], "$"), (["110 001", "110 002"], "$"),         # lists, and codes as of mail
+    (["345", "12 345"], "remove the thousands separators, which are blanks .'12 345' in row 1.$"),
+    (["12\u202f345", "9,5"], "which are blanks .* in row 0., and write points for decimal commas$"),
+    (["1'234.5"], "which are apostrophes"), (["12 345,5", "1.5"], "$"), (["12 345", "1,234"], "$"),
+    (["1.798.111", "345.000"], "which are points .'1.798.111' in row 0.$"),
+    (["1.234,5", "0,5"], "which are points .'1.234,5' in row 0., and write points for decimal c"),
+    (["1.798.111", "3.5"], "$"), (["12 345", "1.798.111"], "$")])   # of which nobody knows
+def test_what_is_advised_of_separators_falsifies_no_number(texts, said):
+    advice = comma_advice(pd.Series(texts))
+    assert re.search(said, advice) and bool(advice) == (said != "$")
 
 
 @pytest.mark.parametrize(("given", "of_areas", "how"), [
@@ -164,10 +213,10 @@ def test_areas_without_a_value_are_said_to_be_mapped_from_the_others():
 
 def test_counts_that_look_like_marks_of_missing_ones_may_be_left_out():
     marked = table().assign(cases=[-9999, -3, *range(10, 24)])
-    with pytest.raises(InputError, match=r"1 counts are -9999 \(first: area '01001'\), which looks "
+    with pytest.raises(InputError, match=r"1 count is -9999 \(first: area '01001'\), which looks "
                        r"like a mark.*; pass missing_value='drop' to .*aggregation='mean'.*kind="):
         bagged(marked)
-    with pytest.raises(InputError, match=r"1 counts are negative \(first: area '01002' with -3"):
+    with pytest.raises(InputError, match=r"1 count is negative \(first: area '01002' with -3"):
         bagged(marked, missing_value="drop")            # which is no mark
     with listing() as found:
         bagged(marked)
@@ -175,7 +224,43 @@ def test_counts_that_look_like_marks_of_missing_ones_may_be_left_out():
         ("01001",), ("01002",)]
     ds = bagged(marked.assign(cases=[-9999, *range(10, 25)]), missing_value="drop")
     assert ds.sizes["bag"] == 15
-    assert "1 areas with the mark -9999 were dropped as missing; they" in ds.treatments
+    assert "1 area with the mark -9999 was dropped as missing; they" in ds.treatments
+
+
+@pytest.mark.parametrize(("cases", "said", "left"), [
+    ([-9999] * 5 + [*range(10, 21)], "5 counts are -9999 .first: area '01001'., which look li", 11),
+    ([-9999, *range(10, 14)], "1 count is -9999 ", 4),          # fewer than say anything else
+    ([-9999, -8888, *range(10, 24)], "2 counts are -9999 and -8888 .first: area '01001'", 14),
+    ([-32768, -999.9, -99, *range(10, 23)], "3 counts are -32768, -999.9 and -99 ", 13),
+    ([-888, *range(10, 25)], "1 count is negative", 0), ([-12, -3] * 8, "16 counts are neg", 0),
+    ([-9998, *range(10, 25)], "1 count is negative", 0), ([-99] * 8 + [5] * 8, "are negative", 0)])
+def test_no_count_is_minus_9999_however_many_are_and_beside_other_marks(cases, said, left):
+    some = table().iloc[:len(cases)].assign(cases=cases)
+    chosen = areas().iloc[:len(cases)]
+
+    def mapped(**options):
+        return wb.bag_polygons(chosen, [height()], people(), "cases", totals=some, join="code",
+                               **options)
+
+    with pytest.raises(InputError, match=said) as refused:
+        mapped()
+    assert ("mark" in str(refused.value)) == bool(left)
+    if left:
+        ds = mapped(missing_value="drop")
+        assert ds.sizes["bag"] == left and ds["value"].min() >= 10
+        marks = said.partition("-")[2].partition(" .")[0].strip()
+        assert f"with the mark{'s' if ' and ' in marks else ''} -{marks} w" in ds.treatments
+    else:
+        with pytest.raises(InputError, match=said):
+            mapped(missing_value="drop")
+
+
+def test_where_all_counts_are_marks_there_is_nothing_to_learn_from():
+    marked = table().assign(cases=-9999)
+    with pytest.raises(InputError, match="none of the 16 areas has a count .* -9999 looks like"):
+        bagged(marked, missing_value="drop")
+    checked = wb.check(areas(), [height()], people(), "cases", totals=marked, join="code")
+    assert "16 counts are -9999" in [one.what for one in checked.of("error")][0]
 
 
 def effects(totals, **options) -> list[str]:
@@ -359,14 +444,14 @@ def test_ids_with_several_rows_may_be_of_several_periods(column, entries, told):
 
 
 @pytest.mark.parametrize(("change", "said"), [
-    (lambda t: pd.concat([t, t.iloc[:1]]), "1 ids have several rows in the table of totals (first: "
+    (lambda t: pd.concat([t, t.iloc[:1]]), "1 id has several rows in the table of totals (first: "
      "['01001']), and one of these rows is a copy of another in every column; remove copies if"),
     (lambda t: pd.concat([t, t.iloc[:2].assign(cases=[t["cases"].iloc[0], 77])]), "2 ids have "
      "several rows in the table of totals (first: ['01001', '01002']), and one of these rows is a "
      "copy of another in every column; remove copies if they were entered twice, as adding them up "
      "would count the same twice; if each row is a part of its own, such as one case or one age "
      "group, add them up, one row per area"),
-    (lambda t: pd.concat([t, t.iloc[:1].assign(cases=77)]), "1 ids have several rows in the table "
+    (lambda t: pd.concat([t, t.iloc[:1].assign(cases=77)]), "1 id has several rows in the table "
      "of totals (first: ['01001']); add them up, one row per area"),
 ])
 def test_rows_that_are_copies_may_be_entered_twice_or_parts(change, said):

@@ -152,15 +152,15 @@ def test_an_array_without_coordinates_is_no_raster():
 
 def test_infinite_values_are_said_to_be_infinite():
     broken = areas(cases=[np.inf, 20, np.nan])
-    with pytest.raises(InputError, match="1 areas have no value"):
+    with pytest.raises(InputError, match="1 area has no value"):
         bagged(broken)
-    with pytest.raises(InputError, match=r"1 areas have an infinite value .*; correct them, as "
+    with pytest.raises(InputError, match=r"1 area has an infinite value .*; correct them, as "
                                          "where something was divided by zero, or pass missing_v"):
         bagged(areas(cases=[np.inf, 20, 3]))
     ds = bagged(broken, missing_value="drop")
     assert ds.sizes["bag"] == 1
-    assert "1 areas with an infinite value were dropped" in ds.attrs["treatments"]
-    assert "1 areas without a value were dropped" in ds.attrs["treatments"]
+    assert "1 area with an infinite value was dropped" in ds.attrs["treatments"]
+    assert "1 area without a value was dropped" in ds.attrs["treatments"]
 
 
 def test_files_of_one_name_in_two_folders_are_two_files(tmp_path, monkeypatch):

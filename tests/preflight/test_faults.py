@@ -153,13 +153,13 @@ FAULTS = {
         ("polygons", "weight"), 12, "none of the 12 areas touches", "compare both", correct=right),
     "ids that repeat": Fault(
         polygons(code=["c0", "c0", *ALL[2:]]), "duplicate-id", "error", ("c0",), 1,
-        "1 ids belong to several polygons", "--duplicates merge", {"duplicates": "merge"}),
+        "1 id belongs to several polygons", "--duplicates merge", {"duplicates": "merge"}),
     "ids that are missing": Fault(
-        polygons(code=[None, *ALL[1:]]), "id-missing", "error", ("row 0",), 1, "1 areas have no id",
+        polygons(code=[None, *ALL[1:]]), "id-missing", "error", ("row 0",), 1, "1 area has no id",
         "fill column", correct=right),
     "copies of an outline": Fault(
         areas(lambda f: pd.concat([f, f.iloc[:1].assign(code="again")])), "copied-outline",
-        "error", ("again",), 1, "exact copies", "--overlap keep", {"overlap": "keep"}),
+        "error", ("again",), 1, "1 polygon is an exact", "--overlap keep", {"overlap": "keep"}),
     "areas that overlap": Fault(
         shape_of_first(shapely.box(0, 0, 150, 100)), "overlap", "error", ("c0", "c1"), 2,
         "areas overlap", "--overlap keep", {"overlap": "keep"}),
@@ -182,7 +182,7 @@ FAULTS = {
         2, "2 areas have no value", "--missing-value drop", {"missing_value": "drop"}),
     "negative counts": Fault(
         polygons(cases=[-9, *range(41, 52)]), "value-negative", "error", ("c0",), 1,
-        "counts are negative", "--kind continuous", {"kind": "continuous"}),
+        "1 count is negative", "--kind continuous", {"kind": "continuous"}),
     "fractional counts": Fault(
         polygons(cases=[40.5, *range(41, 52)]), "value-fractional", "error", ("c0",), 1,
         "not whole", "--fractional", {"fractional": "round"}),

@@ -30,7 +30,15 @@ _NEARLY_EQUAL = 0.1     # the same share beside weights that are no people
 # real counts 0.35 (deaths in Korean neighbourhoods), 0.36 (people in tracts of New York and
 # Boston), 0.44 (deaths in Korean districts), 1.0 and more (provinces of Italy, US states, counties
 # of Georgia). Products per head of Mexican states, 0.37 to 0.52, cannot be told from such counts.
+# Real counts can be as alike as means where borders are drawn so that all areas have nearly as many
+# people: residents and votes of districts of the US Congress, of British constituencies and of
+# the statistical areas of a census (LSOAs). Nothing in the numbers distinguishes these, so the
+# message names them. Few events in each such area differ by chance alone, as in a Poisson
+# distribution, which for 14 is a log-sd of 0.27, less than 0.17 of 2: of these nothing is said.
 _VERY_UNEQUAL, _ALIKE = 0.8, 0.17
+_DRAWN = (" ({} are as alike only where borders were drawn to have as many people each, as of "
+          "constituencies)")
+_CHANCE, _LEAST = 2.5, 0.001    # most variance by mean, and least probability, of Poisson counts
 _GROUND = ("km²", "km2", "m²", "m2", "ha", "pixels")
 _RARE = 10.0            # median below which counts may be alike as nearly all are ones and twos
 _HALF = 0.5             # the same share of what does not depend on people at all
@@ -72,10 +80,12 @@ def even(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
         return []
     if np.log(value).std() > (_EVEN if people else _ALIKE) * np.log(total).std():
         return []
+    if not people and _by_chance(value):
+        return []
     weights, like = f"whose {units} differ", "means or rates"
     if not people:
         weights = f"whose sizes in {units} differ"
-        like += " (counts are as alike only where borders were drawn to have as many people each)"
+        like += _DRAWN.format("counts")
     return [suspicious(
         "rates", f"the values hardly differ between areas (from {value.min():,.4g} to "
         f"{value.max():,.4g}), {weights} far more (from {total.min():,.4g} to "
@@ -137,12 +147,15 @@ def measured(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Findi
         found = linregress(weights, size)
         if abs(found.slope) > 2 * found.stderr or found.slope + 2 * found.stderr >= _FLAT:
             return []
+    if not of_people(ds) and _by_chance(value):
+        return []
     units = str(ds["weight"].attrs.get("units", "")) or "weight"
+    hedge = "" if of_people(ds) else _DRAWN.format("sums")
     return [suspicious(
         "rates", f"the values do not grow with the {units} of their areas (from "
         f"{value.min():,.4g} to {value.max():,.4g}, of {units} from {total.min():,.4g} to "
-        f"{total.max():,.4g}): they look like means, as temperatures are, and are taken for sums",
-        f"If they are means, say {option('aggregation', 'mean')}",
+        f"{total.max():,.4g}): they look like means, as temperatures are{hedge}, and are taken for "
+        "sums", f"If they are means, say {option('aggregation', 'mean')}",
         ds[schema.BAG].values, value.size, "means are split over the pixels as if they were sums",
         ". ")]
 
@@ -156,6 +169,19 @@ def of_people(ds: xr.Dataset) -> bool:
 def _of_ground(ds: xr.Dataset) -> bool:
     """Whether the weight is the size of the areas, by its units."""
     return str(ds["weight"].attrs.get("units", "")) in _GROUND
+
+
+def _by_chance(value: np.ndarray) -> bool:
+    """Whether whole numbers differ as Poisson counts of one expectation do: by chance alone.
+
+    Means differ by less than that, as temperatures in kelvin, or by far more, as incomes.
+    """
+    if (value != np.round(value)).any() or value.min() < 0:
+        return False
+    from scipy.stats import chi2
+
+    dispersion, others = value.var(ddof=1) / value.mean(), value.size - 1
+    return bool(chi2.ppf(_LEAST, others) / others <= dispersion <= _CHANCE)
 
 
 def _beside(value: np.ndarray, total: np.ndarray, unequal: float) -> bool:

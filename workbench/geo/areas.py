@@ -10,17 +10,18 @@ import numpy as np
 
 from workbench import schema
 from workbench.bagging.findings import STOPS, WARNING, counted, is_listing, refuse
-from workbench.bagging.like_marks import like_marks
 from workbench.bagging.sanity import truth_values
 from workbench.checks import choose, option, package, require
 from workbench.checks.errors import NothingLeft
 from workbench.geo.attributes import numbers_in, numeric_column, require_column
+from workbench.geo.count_marks import marked_counts, named_marks
 from workbench.geo.duplicates import refuse_copies, united
 from workbench.geo.grid_areas import cells_of, is_grid
 from workbench.geo.ids import as_text
 from workbench.geo.shapes import repaired, usable_crs, without_crs
 from workbench.geo.treatments import CleaningOptions, Record
 from workbench.geo.vectors import open_polygons
+from workbench.geo.wording import amount
 
 _SUPPRESSED = ("where small counts were suppressed these are the low ones, and rates of the map "
                "without them are too high")
@@ -138,8 +139,8 @@ def read_areas(
             "reset_index()")
     absent = np.flatnonzero(areas.index.isna())
     if absent.size:
-        refuse(f"{absent.size} {what}s have no id", f"fill column {id!r} in these rows, or remove "
-               "them", code="id-missing", where=[f"row {row}" for row in absent],
+        refuse(f"{amount(absent.size, what, 'has')} no id", f"fill column {id!r} in these rows, "
+               "or remove them", code="id-missing", where=[f"row {row}" for row in absent],
                count=absent.size)
     areas.index = [f"row {row}" if row in absent else as_text(name)
                    for row, name in enumerate(areas.index)]
@@ -199,38 +200,44 @@ def usable_values(
         about = {"code": code, "where": labels[gone], "count": count}
         suppressed = f"; {_SUPPRESSED}" if kind == "count" and not fix else ""
         if treatments.missing_value == "error":
-            refuse(f"{count} {what}s have {of[0]} (first: {first})",
-                   f"{fix}pass {option('missing_value', 'drop')} to leave them out", **about,
-                   effect=STOPS + suppressed)
+            refuse(f"{amount(count, what, 'has')} {of[0]} (first: {first})", f"{fix}pass "
+                   f"{option('missing_value', 'drop')} to leave {'it' if count == 1 else 'them'} "
+                   "out", **about, effect=STOPS + suppressed)
         if not kept.any():
             raise NothingLeft(f"none of the {kept.size} {what}s has a value; there is nothing to "
                               "learn from: is this the right column?")
         if treatments.missing_value == "drop":
-            record.note(f"{count} {what}s {of[1]} were dropped{again and '; '}{again}",
+            record.note(f"{amount(count, what, 'was', of[1])} dropped{again and '; '}{again}",
                         severity=WARNING, **about, effect=f"they are not on the map{suppressed}",
                         fix="fill in their values")
     if kind == "continuous":
         return values, kept
-    marked = _marks(values, labels, kept)
+    marked = marked_counts(values, labels, kept)
     kept = kept & ~marked
     negative = kept & (values < 0)
     instead = (f"say {option('aggregation', 'mean')} if values are averages, as temperatures are, "
                f"{option('kind', 'continuous')} if they are sums")
     if marked.any():
-        count, mark = int(marked.sum()), f"{values[marked][0]:.10g}"
+        count, marks = int(marked.sum()), named_marks(values[marked])
         about = {"code": "value-negative", "where": labels[marked], "count": count}
         if treatments.missing_value == "error":
-            refuse(f"{count} counts are {mark} (first: {what} {labels[marked][0]!r}), which looks "
-                   "like a mark of missing values",
-                   f"pass {option('missing_value', 'drop')} to leave them out; or correct them; or "
-                   f"{instead}", **about, effect=f"{STOPS}; {_SUPPRESSED}")
-        else:
-            record.note(f"{count} {what}s with the mark {mark} were dropped as missing"
+            like, them = ("looks like a mark", "it") if count == 1 else ("look like marks", "them")
+            refuse(f"{amount(count, 'count', 'is')} {marks} (first: {what} {labels[marked][0]!r}), "
+                   f"which {like} of missing values", f"pass {option('missing_value', 'drop')} to "
+                   f"leave {them} out; or correct {them}; or {instead}", **about,
+                   effect=f"{STOPS}; {_SUPPRESSED}")
+        if not kept.any():
+            raise NothingLeft(f"none of the {kept.size} {what}s has a count that is no mark of "
+                              f"missing values, as {marks} looks like; there is nothing to learn "
+                              "from: is this the right column?")
+        if treatments.missing_value == "drop":
+            of = f"with the mark{'s' if ' and ' in marks else ''} {marks}"
+            record.note(f"{amount(count, what, 'was', of)} dropped as missing"
                         f"{again and '; '}{again}", severity=WARNING, **about,
                         effect=f"they are not on the map; {_SUPPRESSED}",
                         fix="fill in their values")
     if negative.any():
-        refuse(f"{int(negative.sum())} counts are negative (first: {what} "
+        refuse(f"{amount(int(negative.sum()), 'count', 'is')} negative (first: {what} "
                f"{labels[negative][0]!r} with {values[negative][0]:g})",
                f"a count is zero or more: correct them, or {instead}",
                code="value-negative", where=labels[negative], count=int(negative.sum()))
@@ -240,25 +247,18 @@ def usable_values(
         count, first = int(fractional.sum()), labels[fractional][0]
         about = {"code": "value-fractional", "where": labels[fractional], "count": count}
         if treatments.fractional == "error":
-            refuse(f"{count} counts are not whole (first: {what} {first!r} with "
+            refuse(f"{amount(count, 'count', 'is')} not whole (first: {what} {first!r} with "
                    f"{values[fractional][0]:g})", f"pass {option('fractional', 'keep', 'round')}",
                    **about)
         elif treatments.fractional == "round":
             values = np.where(kept, np.round(values), values)
-            record.note(f"{count} fractional counts were rounded", **about)
+            record.note(f"{amount(count, 'fractional count', 'was')} rounded", **about)
         else:
-            record.note(f"{count} fractional counts were kept as they are", **about,
+            as_is = "as it is" if count == 1 else "as they are"
+            record.note(f"{amount(count, 'fractional count', 'was')} kept {as_is}", **about,
                         fix=f"pass {option('aggregation', 'mean')} if they are means or rates, "
                             f"{option('fractional', 'round')} if they are counts")
     return values, kept
-
-
-def _marks(values: np.ndarray, labels: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Which counts below zero look like a mark of missing ones: nobody counts -9999 of anything."""
-    found = like_marks(labels[kept], values[kept], True)
-    named = {name for one in found for name in one.where}
-    return kept & (values < 0) & np.isin(labels.astype(str), list(named)) & (
-        values == values[kept].min(initial=0))
 
 
 def value_column(

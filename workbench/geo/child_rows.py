@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from workbench.bagging.findings import WARNING, refuse, suspicious
@@ -15,6 +17,12 @@ from workbench.geo.attributes import (
 )
 from workbench.geo.globe import centroids
 from workbench.geo.treatments import CleaningOptions, Record, must_stop
+from workbench.geo.wording import amount
+
+# 0 km, 12.5 °C, 3 m2; and units that may differ between entries.
+_WITH_UNIT = r"[+-]?\d[\d.,']*(?P<blank>\s*)(?P<unit>[^\d\s.,'+-]\D{0,15}[2²]?)"
+_UNITS = {"mm", "cm", "m", "km", "ft", "mi", "g", "kg", "t", "m2", "m²", "ha", "km2", "km²", "°c",
+          "°f", "€"}
 
 
 def positive_rows(weights: np.ndarray, ids, options: CleaningOptions, record: Record,
@@ -43,20 +51,20 @@ def positive_rows(weights: np.ndarray, ids, options: CleaningOptions, record: Re
     InputError
         If weights are negative or missing, or zero where that is not allowed.
     """
-    ids = np.asarray(ids)
+    ids, one = np.asarray(ids), what.removesuffix("s")
     bad = ~(weights >= 0)
     if bad.any():
-        refuse(f"{int(bad.sum())} weights are negative or missing (first: "
-               f"{str(ids[bad][0])!r} with {weights[bad][0]:g})",
-               f"correct them or remove these {what}", code="weight-negative",
-               where=ids[bad], count=int(bad.sum()))
+        these = f"it or remove this {one}" if bad.sum() == 1 else f"them or remove these {what}"
+        refuse(f"{amount(int(bad.sum()), 'weight', 'is')} negative or missing (first: "
+               f"{str(ids[bad][0])!r} with {weights[bad][0]:g})", f"correct {these}",
+               code="weight-negative", where=ids[bad], count=int(bad.sum()))
     zero = weights == 0
     if zero.any():
         about = {"code": "weight-zero", "where": ids[zero], "count": int(zero.sum())}
         if options.zero_weight != "drop":
-            refuse(f"{int(zero.sum())} {what} have zero weight (first: "
-                   f"{str(ids[zero][0])!r})",
-                   f"pass {option('zero_weight', 'drop')} to leave them out", **about)
+            refuse(f"{amount(int(zero.sum()), one, 'has')} zero weight (first: "
+                   f"{str(ids[zero][0])!r})", f"pass {option('zero_weight', 'drop')} to leave "
+                   f"{'it' if zero.sum() == 1 else 'them'} out", **about)
         else:
             record.note(f"{int(zero.sum())} individuals of zero weight were dropped", **about)
     return ~zero & ~bad
@@ -92,6 +100,7 @@ def complete_rows(fine, covariates: list[str], options: CleaningOptions, record:
     """
     if not covariates:
         return np.zeros((len(fine), 0)), np.ones(len(fine), bool)
+    fine = _without_blanks(fine, covariates)
     for name in covariates:
         _refuse_text(fine, name)
     matrix = np.column_stack([numeric_column(fine, c, "covariate") for c in covariates])
@@ -107,10 +116,10 @@ def complete_rows(fine, covariates: list[str], options: CleaningOptions, record:
     about = {"code": "covariate-missing", "where": counts, "count": int(rows.sum())}
     stop = must_stop(options.missing, rows.mean())
     if stop:
-        refuse(f"covariates are missing for {int(rows.sum())} polygons ({counts}; first: "
+        refuse(f"covariates are missing for {amount(int(rows.sum()), 'polygon')} ({counts}; first: "
                f"{fine.index[rows][0]!r})", f"pass {option('missing', 'nearest')} to take the "
-               f"nearest polygon's, or {option('missing', 'drop')} to leave these polygons out",
-               **about)
+               f"nearest polygon's, or {option('missing', 'drop')} to leave "
+               f"{_these(int(rows.sum()))} out", **about)
     if options.missing == "drop":
         record.note(f"{int(rows.sum())} individuals lacking covariates {counts} were dropped",
                     **about)
@@ -123,14 +132,14 @@ def complete_rows(fine, covariates: list[str], options: CleaningOptions, record:
         require(not gap.all(), f"covariate {covariates[d]!r} is missing everywhere")
         matrix[gap, d] = matrix[~gap, d][cKDTree(points[~gap]).query(points[gap])[1]]
         if not stop:
-            record.note(f"covariate {covariates[d]!r}: {int(gap.sum())} gaps were filled from the "
-                        f"nearest polygon ({', '.join(fine.index[gap][:5])})",
+            record.note(f"covariate {covariates[d]!r}: {amount(int(gap.sum()), 'gap', 'was')} "
+                        f"filled from the nearest polygon ({', '.join(fine.index[gap][:5])})",
                         code="covariate-missing", where=[covariates[d]], count=int(gap.sum()))
     return matrix, np.ones(len(matrix), bool)
 
 
 def say_emptied(names: np.ndarray, values: np.ndarray, left: np.ndarray, sums: bool,
-                record: Record) -> None:
+                record: Record, tested: np.ndarray | None = None) -> None:
     """Warn of larger areas that went with the last of their small polygons, and their values.
 
     Parameters
@@ -144,34 +153,83 @@ def say_emptied(names: np.ndarray, values: np.ndarray, left: np.ndarray, sums: b
     sums : bool
         Whether values add up, as means do not.
     record : Record
-        Receives the warning.
+        Receives the warning; where values are sums and zero a note, as nothing is lost.
+    tested : array (area,), optional
+        Numbers tested, of whom so many as the values say were positive.
     """
     off = np.isfinite(values) & ~np.isin(names, left)
-    if not off.any():
-        return
-    gone, lost = names[off].tolist(), values[off].sum()
-    record.suspect(suspicious(
-        "area-empty", f"{len(gone)} of {names.size} areas were left out with the last of their "
-        "small polygons, which all have zero weight or lack covariates (first: "
-        f"{', '.join(map(repr, gone[:3]))})"
-        + (f", and with them values adding up to {lost:,.6g}" if sums else ""),
-        "correct the weights and covariates of their small polygons, or join these areas to "
-        "neighbours", gone, len(gone), "they are not on the map, and their values in no total",
-        "; "))
+    nothing = off & sums & ((values if tested is None else tested) == 0)
+    for these in (nothing, off & ~nothing):
+        gone, lost = names[these].tolist(), values[these].sum()
+        one = len(gone) == 1
+        them, their = ("it", "its") if one else ("them", "their")
+        what = (f"{len(gone)} of {names.size} areas {'was' if one else 'were'} left out with the "
+                f"last of {their} small polygons, which all have zero weight or lack covariates "
+                f"(first: {', '.join(map(repr, gone[:3]))})")
+        if these is nothing and gone:
+            record.note(f"{what}; {their} {'value is' if one else 'values are'} zero",
+                        code="area-empty", where=gone, count=len(gone),
+                        effect=f"{'it is' if one else 'they are'} not on the map")
+        elif gone:
+            with_it = f"{'a value' if one else 'values adding up to'} {'of ' * one}{lost:,.6g}"
+            record.suspect(suspicious(
+                "area-empty", f"{what}, and with {them} {with_it}" if sums else what,
+                f"correct the weights and covariates of {their} small polygons, or join "
+                f"{'this area' if one else 'these areas'} to neighbours", gone, len(gone),
+                f"{'it is' if one else 'they are'} not on the map, and {their} values in no total",
+                "; "))
 
 
 def _refuse_text(fine, name: str) -> None:
     """Refuse a covariate without any number, as names of classes are."""
     require_column(fine, name, "covariate")
     entries = fine[name].dropna()
-    if not len(entries) or np.isfinite(numbers_in(entries)).any() or hint_of(entries, values=False):
+    numbers = numbers_in(entries)           # of which some may be infinite
+    if (not len(entries) or not np.isnan(numbers).all() or hint_of(entries, values=False)
+            or entries.map(lambda one: isinstance(one, bool | np.bool_)).all()):
         return
     kinds = entries.astype(str).unique()
+    if _in_units(kinds):
+        raise InputError(
+            f"covariate column {name!r} has numbers with a unit ("
+            f"{', '.join(map(repr, kinds[:3].tolist()))}{' and others' if len(kinds) > 3 else ''});"
+            " write all of them in one unit, remove it from the entries, and say it by "
+            f"{option('units', {name: 'UNITS'})}")
     raise InputError(
         f"covariate column {name!r} holds text ({', '.join(map(repr, kinds[:3].tolist()))}"
         f"{' and others' if len(kinds) > 3 else ''}) and no numbers; if it names classes, give a "
         "column of ones and zeros for each of them but one, in Python by pandas.get_dummies("
         f"polygons[{name!r}], drop_first=True, dtype=float); else leave it out")
+
+
+def _without_blanks(fine, covariates: list[str]):
+    """Small polygons with covariates of text whose empty entries are missing ones."""
+    for name in covariates:
+        require_column(fine, name, "covariate")
+        if fine[name].dtype.kind in "biufc":
+            continue
+        blank = np.array([isinstance(one, str) and not one.strip() for one in fine[name]])
+        if blank.any():
+            fine = fine.copy()
+            fine[name] = fine[name].astype(object).mask(blank, np.nan)
+    return fine
+
+
+def _in_units(kinds) -> bool:
+    """Whether texts are numbers before one unit, such as km, or before several that are known.
+
+    One that is not known stands apart from its number, as 1a and 2a may be classes.
+    """
+    found = [re.fullmatch(_WITH_UNIT, one.strip()) for one in kinds]
+    if not all(found):
+        return False
+    units = {one["unit"].lower() for one in found}
+    return units <= _UNITS or len(units) == 1 and len(kinds) > 1 and all(
+        one["blank"] for one in found)
+
+
+def _these(count: int) -> str:
+    return "this polygon" if count == 1 else "these polygons"
 
 
 def _infinite(fine, name: str, column: np.ndarray, options: CleaningOptions, record: Record
@@ -182,12 +240,13 @@ def _infinite(fine, name: str, column: np.ndarray, options: CleaningOptions, rec
         return
     count = int(infinite.sum())
     about = {"code": "covariate-infinite", "where": [name], "count": count}
-    what = (f"covariate {name!r} is infinite for {count} polygons (first: "
+    them = "it" if count == 1 else "them"
+    what = (f"covariate {name!r} is infinite for {amount(count, 'polygon')} (first: "
             f"{fine.index[infinite][0]!r})")
     if options.missing not in ("drop", "nearest"):
-        refuse(what, "correct them, as where something was divided by zero, or pass "
+        refuse(what, f"correct {them}, as where something was divided by zero, or pass "
                f"{option('missing', 'nearest')} to take the nearest polygon's, or "
-               f"{option('missing', 'drop')} to leave these polygons out", **about)
+               f"{option('missing', 'drop')} to leave {_these(count)} out", **about)
     else:
         record.note(f"{what}, which was taken for missing", severity=WARNING, **about,
-                    fix="correct them, as where something was divided by zero")
+                    fix=f"correct {them}, as where something was divided by zero")

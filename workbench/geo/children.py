@@ -198,7 +198,8 @@ def bag_children(
         membership = (np.cumsum(kept) - 1)[membership[inside]]
         bags, summed = bags[kept], summed[kept]
         tested = None if tested is None else tested[kept]
-    say_emptied(names, held, left, aggregation == "sum" or bool(trials), record)
+    say_emptied(names, held, left, aggregation == "sum" or bool(trials), record,
+                None if known is None or not trials else known["trials"].reindex(names).to_numpy())
 
     counted(bagged=bags.size)
     shapes = outlines(fine, membership, bags, larger)

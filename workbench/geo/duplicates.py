@@ -7,6 +7,7 @@ import numpy as np
 from workbench.bagging.findings import WARNING, refuse
 from workbench.checks import option, package, require
 from workbench.geo.treatments import Record
+from workbench.geo.wording import amount
 
 
 def united(areas, value: str | None, duplicates: str, record: Record,
@@ -50,7 +51,8 @@ def united(areas, value: str | None, duplicates: str, record: Record,
     about = {"code": "duplicate-id", "where": repeated, "count": len(repeated)}
     if duplicates == "error":
         refuse(
-            f"{len(repeated)} ids belong to several polygons (first: {repeated[:3].tolist()})"
+            f"{amount(len(repeated), 'id', 'belongs')} to several polygons (first: "
+            f"{repeated[:3].tolist()})"
             f"{_copied(areas, value, copies)}{carried}", f"pass {option('duplicates', 'merge')} to "
             f"unite them and add their values{', copies counted once' if copies.any() else ''}, or "
             "another id", **about)
@@ -60,8 +62,8 @@ def united(areas, value: str | None, duplicates: str, record: Record,
                     severity=WARNING)
     if duplicates == "once" and valued:
         odd = different.index[different > 1]
-        require(len(odd) == 0, f"the polygons of {len(odd)} ids have different values (first: "
-                f"{odd[:3].tolist()}), so none is that of the whole area; pass "
+        require(len(odd) == 0, f"the polygons of {amount(len(odd), 'id')} have different values "
+                f"(first: {odd[:3].tolist()}), so none is that of the whole area; pass "
                 f"{option('duplicates', 'merge')} to add them")
     if parts.empty:
         return rest
@@ -72,7 +74,7 @@ def united(areas, value: str | None, duplicates: str, record: Record,
     ids = parts.index.unique()
     told = "the value of each taken once" if duplicates == "once" else "values added"
     if duplicates != "error":
-        record.note(f"polygons sharing an id were united, {told}: {len(ids)} ids"
+        record.note(f"polygons sharing an id were united, {told}: {amount(len(ids), 'id')}"
                     f"{_before_and_after(parts, whole.loc[ids], value)}"
                     f"{carried if duplicates == 'merge' else ''}",
                     **about, severity=WARNING if duplicates == "merge" and carried else "note")
@@ -105,7 +107,9 @@ def refuse_copies(areas, value: str | None, overlap: str, record: Record) -> Non
         return
     ids = areas.index
     pairs = ", ".join(f"{ids[b]} of {ids[a]}" for a, b in copies[:3])
-    told = f"{len(copies)} polygons are exact copies of another ({pairs})"
+    one = len(copies) == 1
+    told = (f"{amount(len(copies), 'polygon', 'is')} {'an exact copy' if one else 'exact copies'} "
+            f"of another ({pairs})")
     told += _totals(areas, value, [b for _, b in copies])
     about = {"code": "copied-outline", "where": [ids[b] for _, b in copies],
              "count": len(copies)}
@@ -145,7 +149,8 @@ def _totals(areas, value: str | None, copies: object) -> str:
 def _copied(areas, value: str | None, copies: np.ndarray) -> str:
     if not copies.any():
         return ""
-    return (f"; {int(copies.sum())} rows are exact copies of another (same id and outline"
+    found = "an exact copy" if copies.sum() == 1 else "exact copies"
+    return (f"; {amount(int(copies.sum()), 'row', 'is')} {found} of another (same id and outline"
             f"{'' if value is None else ', same value'})"
             f"{_totals(areas, value, np.flatnonzero(copies))}")
 
@@ -155,8 +160,8 @@ def _carried(parts, different, value: str) -> str:
     first = parts.groupby(level=0, sort=False)[value].first()
     ids = int(((different == 1) & first.notna() & (first != 0)).sum())
     return "" if not ids else (
-        f"; the polygons of {ids} ids all have the same value: if that is the total of the whole "
-        f"area, {option('duplicates', 'once')} counts it once")
+        f"; the polygons of {amount(ids, 'id')} all have the same value: if that is the total of "
+        f"the whole area, {option('duplicates', 'once')} counts it once")
 
 
 def _before_and_after(parts, whole, value: str | None) -> str:

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from workbench.checks import InputError
+from workbench.geo.wording import amount
 
 #: What two ways of writing an id may differ in, and what does away with each.
 _WAYS = {"the encoding of accents": lambda id: unicodedata.normalize("NFC", id),
@@ -95,8 +96,8 @@ def refuse_two_ways(given: Sequence[str], areas: Sequence[str], of_given: str, o
         return
     turned = [(area, id) for id, area in alike]
     how = _padding(alike, column) or _padding(turned, column_of_areas)
-    raise InputError(f"{len(alike)} ids are written in two ways (first: {alike[0][0]!r} "
-                     f"{of_given}, {alike[0][1]!r} {of_areas}), which differ in "
+    raise InputError(f"{amount(len(alike), 'id', 'is')} written in two ways (first: "
+                     f"{alike[0][0]!r} {of_given}, {alike[0][1]!r} {of_areas}), which differ in "
                      f"{differing(*alike[0])}; write them alike on both sides{how}")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher, get_close_matches
+import re
+import unicodedata
+from os.path import commonprefix
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +16,13 @@ from workbench.geo.attributes import NOT_JOINED
 from workbench.geo.ids import plain, refuse_two_ways
 from workbench.geo.table_texts import time_column, with_decimal_points
 from workbench.geo.treatments import CleaningOptions, Record
+from workbench.geo.wording import amount
 
 TABLE = "table"     # code of an error for which no value of a table of totals is known
-_GUESSED = 3        # names without an area of which it is said what they are meant to be
-_CLOSE = 0.75       # share of letters that two names have in common, from which one may be meant
+_GUESSED = 3        # names without an area of which it is said what they are perhaps meant to be
+_SLIPS = 2          # words of a name that may be misspelt
+# Letters of a word that may be misspelt (Mali is not Malawi), and of one with another letter.
+_LETTERS, _LONG = 5, 9
 
 
 def joined(areas, totals: object, join: str | None, encoding: str | None,
@@ -105,8 +110,10 @@ def table_with_ids(totals: object, join: str | None, encoding: str | None, recor
     require_columns(frame, [join], name)
     frame = with_decimal_points(frame, totals, join, record, encoding)
     absent = frame[join].isna()
-    require(not absent.any(), f"{int(absent.sum())} rows of {name} have no id in column {join!r} "
-            f"(first: row {np.flatnonzero(absent)[:1].tolist()}); fill or remove them")
+    rows = amount(int(absent.sum()), "row", "has", f"of {name}")
+    require(not absent.any(), f"{rows} no id in column {join!r} (first: row "
+            f"{np.flatnonzero(absent)[:1].tolist()}); fill or remove "
+            f"{'it' if absent.sum() == 1 else 'them'}")
     return frame.assign(**{join: frame[join].map(plain)}), name
 
 
@@ -121,7 +128,7 @@ def refuse_repeated(frame, id: str, name: str, time: str | None = None) -> None:
     twice = ids[ids.duplicated()].unique()
     periods = "" if time is None else (f", or, as column {time!r} seems to tell periods, map all "
                                        f"of them by {option('time', time)}")
-    require(len(twice) == 0, f"{len(twice)} ids have several rows in {name} (first: "
+    require(len(twice) == 0, f"{amount(len(twice), 'id', 'has')} several rows in {name} (first: "
             f"{list(twice[:3])})" + made_one(frame, ids, f", one row per area{periods}"))
 
 
@@ -163,8 +170,8 @@ def _partners(ids, areas, name: str, options: CleaningOptions, record: Record) -
         require(len(rowless) < len(areas), f"no id of {name} is that of an area: it has "
                 f"{homeless[:3]}, the polygons {rowless[:3]}; choose another column with "
                 f"{option('join')}, or of the polygons with {option('id')}")
-    one = len(homeless) == 1
-    found = f"1 id of {name} belongs" if one else f"{len(homeless)} ids of {name} belong"
+    one, alone = len(homeless) == 1, len(rowless) == 1
+    found = amount(len(homeless), "id", "belongs", f"of {name}")
     if homeless and options.empty == "error":
         refuse(f"{found} to no area (first: {homeless[:3]}){_as_well(rowless)}",
                f"{_guessed(homeless, rowless)}correct {'it' if one else 'them'}, or pass "
@@ -174,23 +181,64 @@ def _partners(ids, areas, name: str, options: CleaningOptions, record: Record) -
         record.note(f"{found} to no area, {'its row was' if one else 'their rows were'} left out: "
                     f"{', '.join(homeless[:10])}")
     if rowless and options.missing_value == "error":
-        refuse(f"{len(rowless)} areas have no row in {name} (first: {rowless[:3]})", "add them, or "
-               f"pass {option('missing_value', 'drop')} to leave these areas out",
+        refuse(f"{amount(len(rowless), 'area', 'has')} no row in {name} (first: {rowless[:3]})",
+               f"add {'it' if alone else 'them'}, or pass {option('missing_value', 'drop')} to "
+               f"leave {'this area' if alone else 'these areas'} out",
                code="row-missing", where=[name, *rowless], count=len(rowless))
 
 
 def _as_well(rowless: list[str]) -> str:
-    count = f"{len(rowless)} areas have" if len(rowless) > 1 else "1 area has"
+    count = amount(len(rowless), "area", "has")
     return f", and {count} no row (first: {rowless[:3]})" if rowless else ""
 
 
 def _guessed(homeless: list[str], rowless: list[str]) -> str:
-    """Which areas without a row are probably meant by the first names without an area."""
-    said = []
+    """Which areas without a row are perhaps meant by the first names without an area."""
+    meant = {}
     for name in homeless[:_GUESSED]:
-        close = get_close_matches(name, rowless, n=2, cutoff=_CLOSE)
-        ratios = [SequenceMatcher(None, one, name).ratio() for one in close]
-        # A code is another area's as soon as one digit is, and of two alike none is likely.
-        if close and any(map(str.isalpha, name)) and ratios.count(max(ratios)) == 1:
-            said.append(f"{name!r} is probably {close[0]!r}, which has no row")
+        close = [one for one in rowless if _misspelt(name, one)]
+        if len(close) == 1:             # of two nobody knows which
+            meant[name] = close[0]
+    areas = list(meant.values())
+    said = [f"{name!r} is perhaps {one!r}, which has no row" for name, one in meant.items()
+            if areas.count(one) == 1]
     return f"{', '.join(said)}: " if said else ""
+
+
+def _misspelt(name: str, other: str) -> bool:
+    """Whether two names are the same but for a slip in one or two of their words.
+
+    Numbers must be the same, and so must codes: another digit or letter is that of another area.
+    """
+    ours, theirs = (re.findall(r"[^\W_]+", _bare(one)) for one in (name, other))
+    if len(ours) != len(theirs) or not any(map(str.isalpha, ours)):
+        return False
+    slips = [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]]
+    numbered = any(map(str.isdigit, ours))
+    return len(slips) <= _SLIPS and all(_slip(*pair, numbered) for pair in slips)
+
+
+def _slip(one: str, other: str, numbered: bool) -> bool:
+    """Whether a word is another with one letter too much or too few, or two of them exchanged.
+
+    One letter for another makes other names (Hamburg, Homburg; Freiberg, Freiburg), and so does one
+    at the end (Clark, Clarke): they are slips where the names have a number, or in long words.
+    """
+    short, long = sorted((one, other), key=len)
+    if (len(short) < _LETTERS or short[0] != long[0] or not (short + long).isalpha()
+            or not set(short + long) - set("ivxlcdm")):         # a Roman number
+        return False
+    same = len(commonprefix((short, long)))
+    left, more = short[same:], long[same:]
+    sure = numbered or len(short) >= _LONG
+    if len(left) < len(more):
+        return left == more[1:] and (sure or bool(left))
+    if len(left) > 1 and left[:2] == more[1::-1]:
+        return left[2:] == more[2:]
+    return left[1:] == more[1:] and sure
+
+
+def _bare(name: str) -> str:
+    """A name in small letters without accents."""
+    return "".join(one for one in unicodedata.normalize("NFKD", name.casefold())
+                   if not unicodedata.combining(one))

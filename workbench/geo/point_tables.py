@@ -13,6 +13,7 @@ from workbench.checks import choose, option, package, reading, reject, require
 from workbench.geo.attributes import texts
 from workbench.geo.csv_grids import DEGREES, axis_column
 from workbench.geo.treatments import Record
+from workbench.geo.wording import amount
 
 _LONLAT = "EPSG:4326"
 _FEATURES = (".gpkg", ".shp", ".geojson", ".json", ".gdb", ".fgb", ".zip", ".kml")
@@ -102,10 +103,11 @@ def names_of(frame: pd.DataFrame, id: str | None, axes: list[str], name: str, re
         return frame.index.to_numpy(dtype=str)
     names = texts(frame[id], f"id in column {id!r}", frame.index)
     twice = pd.unique(names[pd.Series(names).duplicated()])
-    require(twice.size == 0, f"{twice.size} ids in column {id!r} of {name} have several rows "
-            f"(first: {twice[:3].tolist()}), as sites that were visited several times do. A "
-            "map of points is of one time: keep one visit of each, add its visits up, or "
-            f"leave out {option('id')}, and each row is a point of its own")
+    several = amount(twice.size, "id", "has", f"in column {id!r} of {name}")
+    require(twice.size == 0, f"{several} several rows (first: {twice[:3].tolist()}), as sites "
+            "that were visited several times do. A map of points is of one time: keep one visit of "
+            f"each, add its visits up, or leave out {option('id')}, and each row is a point of "
+            "its own")
     return names
 
 

@@ -201,7 +201,7 @@ def _training(maps: xr.Dataset, card: dict[str, Any]) -> str:
     if card:
         took = f"{card['seconds']:,.1f} s"
         done = (f"{len(card['candidates'])} models were fitted" if card.get("candidates")
-                else f"{card['steps']:,} evaluations of the objective")
+                else f"{card['steps']:,} steps")
         converged += f": {done} in {took}"
     objective = maps.attrs.get("objective")
     return f"{converged}." + (f" Objective {float(objective):,.3f}." if objective else "")

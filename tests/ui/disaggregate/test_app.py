@@ -56,7 +56,8 @@ def test_the_first_page_and_a_fit_that_is_cancelled(page, apps_url):
         expect(page.get_by_role("button", name=name, exact=True)).to_have_count(1)
 
     press(page, "Fit")
-    expect(page.get_by_text(re.compile(r"learning.*step \d"))).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text(re.compile(r"fitting model 1 of \d.*step \d"))).to_be_visible(
+        timeout=WAIT)
     locked = page.evaluate(COLOURS, "mean")
     press(page, "autoscale")                                # the page answers meanwhile
     expect(page).to_have_url(re.compile("colours=auto"))

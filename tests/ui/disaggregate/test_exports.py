@@ -1,7 +1,9 @@
 """What is downloaded makes the maps again that were on the page, and says whether it was fitted."""
 
 import json
+import re
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
@@ -17,9 +19,11 @@ from workbench.ui.disaggregate import engine, exploring, exporting, exports, kee
 from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITHOUT_EFFECT
 from workbench.ui.disaggregate.fitted import UNFITTED, Fitted
 from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.verdict import OPEN, Verdict
 from workbench.ui.disaggregate.views.lengthscale import Lengthscale
 from workbench.ui.disaggregate.views.report import Report
 from workbench.ui.disaggregate.views.scores import Scores
+from workbench.ui.disaggregate.views.verdict import Strip, verdict_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 MIXTURE = SMALL.replace("vbagg", "auto")
@@ -308,6 +312,45 @@ def test_each_of_two_tests_of_a_mixture_is_said_to_be_which(begin, mixture):
         store.recovered = None
         assert "the test behind the verdict" in told
         assert ("an earlier, separate test" in told) == both
+
+
+def test_files_have_the_verdict_and_the_summary_of_the_page(begin, mixture, tmp_path):
+    import rasterio
+
+    region = "dataset=simulated-country&granularity=province&model=constant"
+    for session in (mixture, fitted(begin, region)):
+        store = session.settled()
+        verdict, about = verdict_of(store), re.sub("<[^>]+>", " ", unescape(
+            Report(store)._text.object))
+        shown = Strip(store)
+        assert verdict.light != OPEN and verdict.reasons
+        full = f"{shown.text.text} {shown.reasons.text}"
+        bundle = exporting.bundle(store, verdict)
+        files = {"nc": dict(bundle.maps().attrs), "html": exporting.maps_of(
+            store.answer, store.scene, 4.0, verdict=verdict).attrs}
+        if ".tif" in bundle.kinds:
+            (tmp_path / "map.tif").write_bytes(bundle.file(".tif").getvalue())
+            with rasterio.open(tmp_path / "map.tif") as file:
+                files["tif"] = file.tags()
+        for kind, attrs in files.items():
+            assert attrs["verdict"] == full, kind
+            assert " ".join(attrs["summary"].split()) == " ".join(about.split()), kind
+        assert full in bundle.told and full in bundle.caption
+        page = unescape(bundle.report())
+        assert verdict.sentence in page
+        assert all(one[1:] in page for one in verdict.reasons)
+        # what weighed its models is another test, and is said to be
+        weighed = session is mixture
+        assert ("verdict_of_weights" in files["nc"]) == weighed
+        assert ("by which Auto chose its model weights" in files["nc"]["summary"]) == weighed
+
+
+def test_a_map_that_nothing_has_tested_has_no_verdict_of_another_test(mixture):
+    maps = exporting.bundle(mixture.store).maps()
+    assert "verdict" not in maps.attrs and maps.attrs["verdict_of_weights"]
+    said = Verdict(OPEN, "Not yet tested on held-out areas.")
+    maps = exporting.bundle(mixture.store, said).maps()
+    assert maps.attrs["verdict"] == said.sentence
 
 
 def test_what_was_learnt_is_told_as_learnt_and_only_what_a_slider_fixed_as_fixed(begin, mixture):

@@ -12,7 +12,7 @@ import shapely
 
 from tests.ui.kit import ran
 from workbench.checks import InputError
-from workbench.ui.disaggregate import engine, exporting, keeping, labels, messages, own
+from workbench.ui.disaggregate import engine, exporting, keeping, labels, messages, own, tables
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.own import AREA, NUMBERS, Own
@@ -189,8 +189,18 @@ def test_a_table_of_pixels_is_a_raster(areas):
      "which differ in the encoding of accents"),
     ({"a.gpkg": None, "z.csv": b"name;n\nSued;\"1,5\"\n"}, "no column of numbers; it has name, n; "
      "column 'n' of z.csv is text, not numbers: write points for decimal commas .'1,5' in row 0.$"),
-    ({"a.gpkg": None, "z.csv": b"name;n\na;345\nb;\"1,798\"\nc;\"12,004\"\n"},
+    ({"a.gpkg": None, "z.csv": b"name;n\na;345\nb;\"1,798\"\nc;\"12,000\"\n"},
      "not numbers: remove the thousands separators .'1,798' in row 1.$"),
+    ({"a.gpkg": None, "z.csv": b"name;n\na;345\nb;\"1,798\"\nc;\"12,004\"\n"},
+     "not numbers: remove the commas if they separate thousands .'1,798' in row 1., write points "
+     "for them if they are decimal commas$"),
+    ({"a.gpkg": None, "z.csv": b"name;n\na;345\nb;12 345\nc;1 798\n"},
+     "column 'n' of z.csv is text, not numbers: remove the thousands separators, which are blanks "
+     ".'12 345' in row 1.$"),
+    ({"a.gpkg": None, "z.csv": b"name;n\na;345\nb;1.798.111\nc;2.798.000\n"},
+     "not numbers: remove the thousands separators, which are points .'1.798.111' in row 1.$"),
+    ({"a.gpkg": None, "z.csv": b"name;lanes\na;1,2\nb;2,3\nc;1,2,3\n"},
+     "no column of numbers; it has name, lanes; add one with the values of the areas$"),
     ({"a.gpkg": None, "z.csv": b"name;n\na;x\nb;\"1,798\"\nc;\"2,798\"\n"},
      "not numbers .'x' in row 0.: remove the commas if they separate thousands .'1,798' in row 1., "
      "write points for them if they are decimal commas and correct the others$"),
@@ -207,6 +217,28 @@ def test_what_of_tables_cannot_be_used_is_said_in_the_dialog(areas, contents, sa
     assert "rgb(198, 40, 40)" in view.told.object and view.check.disabled
     assert not view.drop.accept         # else a browser drops other kinds without a word
     view.store.leave()
+
+
+def test_names_in_two_ways_are_looked_for_before_numbers_that_are_alike_by_chance(tmp_path):
+    def joined(table, **columns):
+        table.to_csv(tmp_path / "t.csv", index=False)
+        return tables.table_of(tmp_path / "t.csv", frame().drop(columns="ags").assign(**columns))
+
+    names, numbers = frame()["gemeinde"], np.arange(9) + 1
+    capitals = pandas.DataFrame({"name": names.str.upper(), "mean": numbers[::-1] * 1.0})
+    with pytest.raises(InputError, match="'name' of t.csv has the areas' names, but writes 9 of "
+                                         "them otherwise: 'SÜD-00' in the table, 'Süd-00' in"):
+        joined(capitals, rank=numbers)                  # which the means are alike by chance
+    codes = [f"0{k}" for k in numbers]
+    with pytest.raises(InputError, match="writes 9 of them otherwise: '1' .* in leading zeros"):
+        joined(capitals[["mean"]].assign(code=numbers), rank=numbers, key=codes)
+    # Names that are alike, a number of both files, and numbers alone are keys as they were.
+    assert joined(capitals.assign(name=names), rank=numbers).keys == (("name", "gemeinde", 9),)
+    assert joined(capitals.assign(nr=numbers), nr=numbers).keys == (("nr", "nr", 9),)
+    assert joined(capitals.assign(name=names, nr=numbers), nr=numbers).keys == (
+        ("name", "gemeinde", 9),)
+    assert joined(capitals[["mean"]], rank=numbers, key=codes).keys[0] == ("mean", "rank", 9)
+    assert joined(capitals.assign(name="x"), rank=numbers).keys[0] == ("mean", "rank", 9)
 
 
 def test_names_that_are_not_unique_are_not_offered_and_it_is_said_why(tmp_path):

@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 PREVIEW = "Preview, not fitted"
 NEAR = 1e-4         # of the posterior's sd: both are conditioned at the same place
 GIVEN = {"area", "x", "y", "roll_1", "roll_3", "weight", "observed", "known"}
+ENDS = ("rate_quantile_0.05", "rate_quantile_0.95")
 SETTINGS = "model=vbagg&kernel=linear&beside="
 
 
@@ -41,9 +42,9 @@ def same(again, page, near=NEAR):
     assert list(again) == list(page) and len(again) == len(page)
     pd.testing.assert_frame_equal(again[[*GIVEN & {*page}]], page[[*GIVEN & {*page}]])
     np.testing.assert_allclose(again["std"], page["std"], rtol=2 * near)
-    for name in ("mean", "low", "high"):
+    for name in ("mean", *ENDS):
         assert (np.abs(again[name] - page[name]) / page["std"]).max() < 2 * near, name
-    for name in {*page} - GIVEN - {"std", "mean", "low", "high"}:
+    for name in {*page} - GIVEN - {"std", "mean", *ENDS}:
         np.testing.assert_allclose(again[name], page[name], rtol=near, atol=near, err_msg=name)
 
 
@@ -70,8 +71,10 @@ def test_programs_and_files_hold_what_is_on_the_page(query, kinds, columns):
         assert held.attrs["status"].startswith(PREVIEW)
         np.testing.assert_array_equal(held["mean"], page["mean"])
         np.testing.assert_array_equal(held[columns[0]], page[columns[0]])
+    assert [n for n in page if "quantile" in n] == list(ENDS)       # which say their level
     if ".gpkg" in kinds:
         frame = read_layer(found, "pixels" if ".tif" in kinds else "individual")
+        assert {*ENDS} <= {*frame}                                  # and have one name everywhere
         for name in ("mean", "known", columns[0]):
             low, high = page[name].min(), page[name].max()
             assert frame[name].min() >= low and frame[name].max() <= high

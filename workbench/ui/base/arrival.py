@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 
 import panel as pn
 from bokeh.document import Document
 from bokeh.server.session import ServerSession
+from bokeh.util.warnings import BokehUserWarning
+from panel.custom import ReactiveESM
 
 LONGEST = 300.0         # seconds: what Bokeh lets a page connect within
 EVERY = 1_000           # milliseconds
+# Of what it was sent last a browser sends all back with its next change, when the theme of the page
+# dresses it; Bokeh takes what it has, which is the same, and warns of each in the server's log.
+warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
 
 
 def keep_until_connected(document: Document) -> None:
@@ -42,6 +48,19 @@ def keep_until_connected(document: Document) -> None:
 
     if when_made(document, begin):
         document.add_next_tick_callback(look)
+
+
+def define_all() -> None:
+    """Let the page that is being built define all kinds of parts in one way, once.
+
+    Panel takes a kind that came to be while a page was connected, as the imports of another app do
+    that go on in a thread, for one that this page has to be told of; and the next page, which gets
+    the definitions of all kinds beforehand, cannot read a second one: it would stay empty.
+    """
+    kinds = [ReactiveESM]
+    for kind in kinds:
+        kinds.extend(kind.__subclasses__())
+        kind._data_model__initialized = True
 
 
 def when_made(document: Document, function: Callable[[ServerSession], None]) -> bool:

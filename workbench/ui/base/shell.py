@@ -18,7 +18,7 @@ from panel.io.state import set_curdoc
 from panel.links import Callback
 
 from workbench.ui.base import first_room, messages
-from workbench.ui.base.arrival import keep_until_connected, when_made
+from workbench.ui.base.arrival import define_all, keep_until_connected, when_made
 from workbench.ui.base.browser import COOKIE, PHONE, SYSTEM, Browser
 from workbench.ui.base.glossary import Glossary
 from workbench.ui.base.in_order import send_in_order
@@ -79,6 +79,7 @@ def show(app: App, about: str | None = None) -> None:
         it is for is shown while the page is loaded.
     """
     prepare()
+    define_all()
     keep_until_connected(pn.state.curdoc)
     when_made(pn.state.curdoc, send_in_order)
     state, notice = app.state(), Notice()
@@ -172,9 +173,8 @@ def _let_go() -> Iterator[None]:
 
     A page of panel-material-ui watches for ever whether the server is busy, and Panel keeps every
     callback in JavaScript with the widget it is of, and the corner of a page in which toasts are
-    shown: a server would keep every page that it has shown, and with it all that the session has
-    computed. Of the server being busy a page does not hear at all: with every event of one session
-    all pages would be searched through and sent.
+    shown: a server would keep every page that it has shown, with all that the session has computed.
+    That the server is busy no page hears: at every event all would be searched through and sent.
     """
     hearers, scripted, document = _hearers(), set(Callback.registry), pn.state.curdoc
     yield

@@ -16,6 +16,11 @@ _NUMBERS = ("fid", "id", "gid", "ogc_fid", "objectid", "ags", "ars", "geoid", "c
 #: Last words of names of what only numbers areas, such as STATE_FIPS, AreaID and IDnum0.
 _ID_WORDS = {"id", "ids", "fid", "gid", "oid", "objectid", "polyid", "areaid", "idnum", "fips",
              "fipsno", "geoid", "geocode", "code", "codes"}
+#: Words in names of what is no total.
+MEANS = frozenset(
+    "mean means avg average rate rates median ratio share percent percentage pct proportion "
+    "prevalence incidence temperature temp density mittel mittelwert quote anteil taux moyenne "
+    "tasa promedio media".split())
 _DBF = 10               # letters of a column's name that a shapefile keeps
 #: Last words, and whole names, of where an area is.
 _PLACE_WORDS = {"centroid", "longitude", "latitude", "lon", "lat", "lng", "easting", "northing"}
@@ -27,6 +32,17 @@ _NAMES = ("name", "nom", "namn", "navn", "label", "gemeinde", "kreis", "district
 _BESIDE = {"standard_error": ("se", "stderr", "error"),
            "trials": ("tested", "trials", "examined", "sampled", "sample", "n", "size", "tests")}
 _STANDARD = {"standard", "std"}
+#: Words in names of positives and of those tested, in several languages: such as say so alone, and
+#: such as say so beside one of the others that does.
+_POSITIVES = ({"positive", "positives", "pos", "npos", "positif", "positifs", "positivo",
+               "positivos", "infected", "seropositive", "seropos", "successes"},
+              {"case", "cases", "event", "events", "cas", "caso", "casos", "faelle", "fälle",
+               "diseased", "sick", "ill"})
+_TRIALS = ({"tested", "ntested", "trial", "trials", "examined", "nexamined", "screened",
+            "examinees", "testes", "testés", "examinés", "examines", "examinados", "testados",
+            "getestet", "untersucht"},
+           {"n", "sample", "sampled", "size", "test", "tests", "exam", "surveyed", "participants",
+            "denominator", "denom"})
 _SHAPES = ("area", "shape_area", "shape_leng", "shape_length", "perimeter", "km2", "sqkm")
 
 
@@ -117,6 +133,43 @@ def beside(names: Iterable[str], option: str, column: str) -> list[str]:
         option == "trials" or own & words_in(name) or not words_in(name) - words - _STANDARD)]
 
 
+def named_like_positives(name: str) -> str:
+    """How surely a column is called like positives: "sure", "perhaps", or empty.
+
+    Parameters
+    ----------
+    name : str
+
+    Examples
+    --------
+    >>> [named_like_positives(name) for name in ("n_pos", "cases", "positive_rate", "tested")]
+    ['sure', 'perhaps', '', '']
+    """
+    return _said(name, _POSITIVES)
+
+
+def named_like_trials(name: str) -> str:
+    """How surely a column is called like the number of those tested: "sure", "perhaps", or empty.
+
+    Parameters
+    ----------
+    name : str
+
+    Examples
+    --------
+    >>> [named_like_trials(name) for name in ("n_tested", "sample_size", "population")]
+    ['sure', 'perhaps', '']
+    """
+    return _said(name, _TRIALS)
+
+
+def _said(name: str, words: tuple[set[str], set[str]]) -> str:
+    own = words_in(name)
+    if own & MEANS:
+        return ""
+    return "sure" if own & words[0] else "perhaps" if own & words[1] else ""
+
+
 def words_in(name: str) -> set[str]:
     """Words that a column's name is made of, in small letters.
 
@@ -153,14 +206,21 @@ def totals_first(columns: Sequence[str], keys: Sequence[str] = ()) -> list[str]:
     ['faelle', 'income', 'einwohner', 'fid']
     >>> totals_first(["nr", "einwohner", "income"], ["nr"])
     ['income', 'einwohner', 'nr']
+    >>> totals_first(["n_tested", "total_examined", "n_pos"])
+    ['n_pos', 'n_tested', 'total_examined']
     """
     people = set(likely(columns))
+    tested = any(map(named_like_positives, columns))
 
     def order(name: str) -> int:
         if name in keys or is_number_of_row(name) or is_place(name):
             return 3
         if name in people:
             return 2
+        if named_like_positives(name):
+            return 0
+        if tested and named_like_trials(name) == "sure":
+            return 1
         return 0 if any(word in name.lower() for word in COUNTS) else 1
 
     return sorted(columns, key=order)

@@ -10,6 +10,7 @@ from workbench.evaluation import judgement_words as words
 from workbench.evaluation.evidence import FLAT_MAP, FLAT_RATE, SPLIT, Evidence, surely
 from workbench.plots import ColourScale, colour_scale
 from workbench.ui.disaggregate import labels
+from workbench.ui.disaggregate.quantity import said
 from workbench.ui.disaggregate.scenes import Scene
 
 LABEL = "estimate − population split"
@@ -42,11 +43,11 @@ def scale(scene: Scene, stretched: np.ndarray | None = None) -> ColourScale:
         Differences, natural units, that the colours are to span.
     """
     if stretched is not None and np.ptp(stretched) > 0:
-        return colour_scale(stretched, label=LABEL, unit=scene.unit, kind="difference",
+        return colour_scale(stretched, label=LABEL, unit=said(scene.unit), kind="difference",
                             factor=scene.factor)
     half = scene.spread.upper
     return replace(scene.spread, label=LABEL, kind="difference", lower=-half, upper=half,
-                   source="half the span of the rates to either side of zero")
+                   source=f"half the span of the {scene.noun}s to either side of zero")
 
 
 def sentence(found: Evidence) -> str:

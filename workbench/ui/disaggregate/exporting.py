@@ -21,7 +21,9 @@ from workbench.ui.disaggregate import (
     own,
     totals,
 )
+from workbench.ui.disaggregate.quantity import in_files, with_unit
 from workbench.ui.disaggregate.state import AUTO
+from workbench.ui.disaggregate.verdict import in_full
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,12 +34,14 @@ if TYPE_CHECKING:
     from workbench.ui.disaggregate.layers import Layer
     from workbench.ui.disaggregate.store import Store
 
-#: Columns of the table that a map may have, and the ends of its 90 % interval.
+#: Columns of the table that a map may have, and the ends of its 90 % interval, called as in the
+#: GeoPackage of the page and in the tables of the command line.
 _COLUMNS = ("weight", "observed", "known", "mean", "std", "exceedance", "extrapolation")
-_ENDS = {"low": 0.05, "high": 0.95}
+_ENDS = {f"rate_quantile_{level:g}": level for level in (0.05, 0.95)}
 
 
-def maps_of(answer: Answer, scene: Scene, threshold: float, rescale: bool = False) -> xr.Dataset:
+def maps_of(answer: Answer, scene: Scene, threshold: float, rescale: bool = False,
+            verdict: Verdict | None = None) -> xr.Dataset:
     """The map as `workbench.run` would store it, and whether it was fitted.
 
     Its Spec learns what was learnt, and has the hyperparameters of what no fit has found.
@@ -50,16 +54,18 @@ def maps_of(answer: Answer, scene: Scene, threshold: float, rescale: bool = Fals
         Natural units.
     rescale : bool
         Whether the map is to add up to the areas' totals.
+    verdict : Verdict, optional
+        What the page says of the map.
     """
     spec = own.portable(
         replace(answer.spec, threshold=threshold, area_effect=answer.area_effect,
                 rescale_to_totals=rescale)
         if answer.relearnt else exports.as_shown(answer, threshold, rescale))
     maps = exports.mapped(answer, scene, spec)
-    said = {"spec": spec.to_json(indent=None), "spec_key": spec.key, "summary": answer.summary}
+    said = {"spec": spec.to_json(indent=None), "spec_key": spec.key}
     if answer.kind != "learnt":
         said["partial"] = messages.KINDS[answer.kind]
-    return maps.assign_attrs(said)
+    return exports.told(maps.assign_attrs(said), answer, scene, verdict)
 
 
 def report(answer: Answer, scene: Scene, threshold: float, *, check: Check | None,
@@ -83,8 +89,8 @@ def report(answer: Answer, scene: Scene, threshold: float, *, check: Check | Non
     """
     from workbench.reporting import report
 
-    return report(maps_of(answer, scene, threshold, rescale), check=check, recover=recovered,
-                  axes=axes, verdict=verdict).to_html()
+    return report(maps_of(answer, scene, threshold, rescale, verdict), check=check,
+                  recover=recovered, axes=axes, verdict=verdict).to_html()
 
 
 def bundle(store: Store, verdict: Verdict | None = None) -> Bundle | None:
@@ -97,7 +103,7 @@ def bundle(store: Store, verdict: Verdict | None = None) -> Bundle | None:
         What the page says of the map.
     """
     answer, scene, state = store.answer, store.scene, store.state
-    said = [] if verdict is None or verdict.light == OPEN else [verdict.sentence]
+    said = [] if verdict is None or verdict.light == OPEN else [in_full(verdict)]
     if answer is None or scene is None or store.stale or answer.rough:
         return None
     layer = store.layer if store.layer is not None and store.layer.name == state.beside else None
@@ -106,12 +112,13 @@ def bundle(store: Store, verdict: Verdict | None = None) -> Bundle | None:
     drawn = places(scene.data)
     return Bundle(
         exports.file_name("disaggregated", exports.subject(answer.spec), answer, ""), title,
-        (f"{status}.", *said, labels.NATURAL.format(unit=scene.unit),
+        (f"{status}.", *said, in_files(scene.noun, scene.unit),
          *filter(None, [totals.said(answer, scene, state.rescale)])),
-        {"model": spec.model, "status": status, "threshold": f"{store.threshold:g} {scene.unit}"},
+        {"model": spec.model, "status": status,
+         "threshold": with_unit(f"{store.threshold:g}", scene.unit)},
         lambda: program(answer, spec.threshold, scene, layer, state.choice.axes, state.rescale),
-        lambda: table(exports.maps(answer, scene, state, layer), state.choice.axes),
-        lambda: exports.maps(answer, scene, state, layer), (*drawn, ".nc"),
+        lambda: table(exports.maps(answer, scene, state, layer, verdict), state.choice.axes),
+        lambda: exports.maps(answer, scene, state, layer, verdict), (*drawn, ".nc"),
         " ".join([f"{title}. {status}.", *said]),
         lambda: report(answer, scene, spec.threshold, check=store.check,
                        recovered=store.recovered, axes=state.choice.axes, verdict=verdict,

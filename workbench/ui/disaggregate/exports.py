@@ -13,8 +13,11 @@ from workbench.pipeline.spec import Spec
 from workbench.ui.base.session import file_stem
 from workbench.ui.disaggregate import mixtures, own
 from workbench.ui.disaggregate.engine import Answer, Scene
+from workbench.ui.disaggregate.facts import in_words
+from workbench.ui.disaggregate.kinds import kind_of
 from workbench.ui.disaggregate.layers import COMPONENTS, EXPOSURE, RANKED, Layer
 from workbench.ui.disaggregate.state import AUTO, State
+from workbench.ui.disaggregate.verdict import Verdict, in_full
 
 #: How hyperparameters were come by, in names of files and in words.
 STATUS = {
@@ -87,7 +90,8 @@ def settings(answer: Answer | None, state: State) -> str:
                       | json.loads(spec.to_json()), indent=2)
 
 
-def maps(answer: Answer, scene: Scene, state: State, layer: Layer | None = None) -> xr.Dataset:
+def maps(answer: Answer, scene: Scene, state: State, layer: Layer | None = None,
+         verdict: Verdict | None = None) -> xr.Dataset:
     """What the page shows as maps, with Spec, status, address and the fit in words as attributes.
 
     Parameters
@@ -98,6 +102,8 @@ def maps(answer: Answer, scene: Scene, state: State, layer: Layer | None = None)
         Of the session.
     layer : Layer, optional
         What stands beside the estimate.
+    verdict : Verdict, optional
+        What the page says of the map.
 
     Returns
     -------
@@ -113,11 +119,38 @@ def maps(answer: Answer, scene: Scene, state: State, layer: Layer | None = None)
     made = made.assign({name: ("individual", values, about) for name, values in beside.items()}
                        | {name: ("individual", values) for name, values in columns(layer).items()})
     made.attrs |= {"spec": spec.to_json(indent=None), "spec_key": spec.key,
-                   "status": STATUS[answer.kind][1], "summary": answer.summary}
+                   "status": STATUS[answer.kind][1]}
+    made = told(made, answer, scene, verdict)
     shown = answer.answers(state.spec(), state.fitted)      # not while others are worked on
     if shown and not state.dataset.startswith(own.NAME):    # which this session alone knows
         made.attrs["address"] = f"disaggregate?{state.query()}"
     return made
+
+
+def told(maps: xr.Dataset, answer: Answer, scene: Scene, verdict: Verdict | None) -> xr.Dataset:
+    """Maps with what the page says of them as the attributes ``verdict`` and ``summary``.
+
+    What a mixture found when it weighed its models is another test, and is kept as
+    ``verdict_of_weights``.
+
+    Parameters
+    ----------
+    maps : xr.Dataset
+        As of `mapped`.
+    answer, scene
+        What is shown.
+    verdict : Verdict or None
+        What the page says of the map.
+    """
+    attrs = dict(maps.attrs)
+    if "verdict" in attrs:
+        attrs["verdict_of_weights"] = attrs.pop("verdict")
+    if verdict is not None and verdict.sentence:
+        attrs["verdict"] = in_full(verdict)
+    attrs["summary"] = "\n\n".join(filter(None, in_words(answer, kind_of(scene.data))))
+    maps = maps.copy()
+    maps.attrs = attrs
+    return maps
 
 
 def mapped(answer: Answer, scene: Scene, spec: Spec) -> xr.Dataset:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from workbench import schema
 from workbench.ui.disaggregate import labels
-from workbench.ui.disaggregate.columns import words_in
+from workbench.ui.disaggregate.columns import MEANS, words_in
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _ANY = {"identity": "identity"}
 _POSITIVE = {"exp (log rate)": "exp", "square": "square", **_ANY}
-_WORDS = frozenset(
-    "mean means avg average rate rates median ratio share percent percentage pct proportion "
-    "prevalence incidence temperature temp density mittel mittelwert quote anteil taux moyenne "
-    "tasa promedio media".split())
+
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,8 @@ class Kind:
 
 
 COUNT, MEAN, AMOUNT, TESTED = "count", "mean", "amount", "tested"
-_CALLED = {MEAN: "mean", TESTED: "share"}       # what areas have that is no total
+#: What areas have that is no total, and what one number of their maps is.
+_CALLED = {MEAN: ("mean", "value"), TESTED: ("share", "share")}
 KINDS = {
     COUNT: Kind("counts", likelihoods={
         "Poisson": "poisson", "negative binomial": "negative-binomial", "Normal": "normal"}),
@@ -80,19 +79,25 @@ def links_of(kind: str, negative: bool) -> dict[str, str]:
     return _ANY if negative else KINDS[kind].links
 
 
-def guessed(column: str) -> str:
-    """What a column of areas holds, by its name: counts, unless it is called like a mean.
+def guessed(column: str, surveys: Collection[str] = ()) -> str:
+    """What a column of areas holds: counts, unless it is called like a mean, or is of a survey.
 
     Parameters
     ----------
     column : str
+    surveys : collection of str
+        Columns of positives of those tested, by names and numbers (`surveys.surveys_in`).
 
     Examples
     --------
     >>> [guessed(name) for name in ("cases", "mean_income", "RatePer1000", "corporate")]
     ['count', 'mean', 'mean', 'count']
+    >>> guessed("cases", {"cases": "examined"})
+    'tested'
     """
-    return MEAN if _WORDS & words_in(column) else COUNT
+    if column in surveys:
+        return TESTED
+    return MEAN if MEANS & words_in(column) else COUNT
 
 
 def kind_of(ds: xr.Dataset) -> str:
@@ -123,13 +128,17 @@ def in_words_of(kind: str, text: str) -> str:
     --------
     >>> in_words_of("mean", "one value per area, totals as rates"), in_words_of("count", "totals")
     ('one mean per area', 'totals')
+    >>> in_words_of("tested", "where rates are high")
+    'where shares are high'
     """
     if kind not in _CALLED:
         return text
-    word = _CALLED[kind]
+    word, number = _CALLED[kind]
     text = text.replace("one value per area, totals as rates", f"one {word} per area")
-    return re.sub(r"\b([Tt])otal(s?)\b", lambda found: (
-        (word.capitalize() if found[1] == "T" else word) + found[2]), text)
+    for one, instead in (("total", word), ("rate", number)):
+        text = re.sub(rf"\b({one}|{one.capitalize()})(s?)\b", lambda found, instead=instead: (
+            (instead.capitalize() if found[1][0].isupper() else instead) + found[2]), text)
+    return text
 
 
 def options_of(kind: str, column: str = "", unit: str = "") -> dict[str, str]:

@@ -71,8 +71,24 @@ CRS_FIELD = "CRS of {}, e.g. EPSG:32738"
 UNUSED_FIX = ("drop a raster (GeoTIFF, NetCDF) of what a column measures to have it as a "
               "covariate, or choose the column as values or population")
 
+TYPED = "Or type a threshold"
+NO_NUMBER = "That is not a number; type one such as 12.5"
+NO_COMMA = "Write numbers without commas: a point for decimals, nothing between thousands"
+ABOVE_ZERO = "A threshold of these data must be above zero"
+
+
+def no_share(value: float) -> str:
+    """That a threshold is no share."""
+    instead = f"; {plainly(value)} % is {value / 100:g}" if 1 < value < 100 else ""
+    return f"A share lies between 0 and 1{instead}"
+
+
+def threshold(unit: str) -> str:
+    """What the threshold is called."""
+    return f"Threshold ({unit})" if unit else "Threshold"
+
+
 LEARN_AGAIN = "model.fit(ds) learns weights and hyperparameters again."
-NATURAL = ("Files and programs hold rates for one unit of weight; the page shows them in {unit}.")
 
 RESCALE = "Rescale to totals"
 RESCALED = ("Exported expected counts (mean × weight) add up to each area's observed total; maps "
@@ -122,21 +138,21 @@ def no_numbers(file: str) -> str:
             "a CSV of values with it.")
 
 
-def table_alone(file: str, columns: list[str], key: str, value: str) -> str:
+def table_alone(file: str, columns: list[str], key: str, value: str, trials: str = "") -> str:
     """What to drop with a table of areas that came without them."""
     joined = f"here {key}" if key else "but none of its columns seems to be one"
     return (f"{file} has no outlines of its areas (only {', '.join(columns)}): drop the polygons, "
             "too (GPKG, GeoJSON, or a zipped shapefile). The table is joined to them by a column "
             f"of names or codes that both have, {joined}. If its rows are points, name the columns "
-            f"of their coordinates lon and lat, and {_by_command(file, value)}.")
+            f"of their coordinates lon and lat, and {_by_command(file, value, trials)}.")
 
 
-def points_alone(file: str, axes: list[str], value: str) -> str:
+def points_alone(file: str, axes: list[str], value: str, trials: str = "") -> str:
     """What to do with points, of a table with these axes or shapes; the page has no map of them."""
     what = f"is a table of points ({', '.join(axes)})" if axes else "holds points"
     return (f"{file} {what}, and this page maps values of areas: "
             "drop polygons with a column of values instead, or "
-            f"{_by_command(file, value)}.")
+            f"{_by_command(file, value, trials)}.")
 
 
 def no_areas(file: str, kinds: Sequence[str]) -> str:
@@ -145,8 +161,9 @@ def no_areas(file: str, kinds: Sequence[str]) -> str:
             "areas: turn them into polygons, e.g. in QGIS, and drop these.")
 
 
-def _by_command(file: str, value: str) -> str:
-    return f"map them by `workbench disaggregate --points {file} --value {value}`"
+def _by_command(file: str, value: str, trials: str) -> str:
+    tested = f" --trials {trials}" if trials else ""
+    return f"map them by `workbench disaggregate --points {file} --value {value}{tested}`"
 
 
 def taken_as(areas: str, table: str, people: str, covariates: list[str]) -> str:

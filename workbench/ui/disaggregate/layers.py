@@ -14,6 +14,7 @@ import numpy as np
 from workbench.checks import InputError, require
 from workbench.ui.base.cache import Cache
 from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate.kinds import AMOUNT, COUNT, in_words_of, kind_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -91,9 +92,9 @@ def _components(answer: Answer, scene: Scene) -> Layer:
     base = float(maps.pop("intercept", np.zeros(1))[0])
     maps = {name: values for name, values in maps.items() if np.ptp(values) > 0}
     require(bool(maps), "this model has one rate for all: nothing is added up")
-    link = str(found.attrs.get("link", ""))
+    link, kind = str(found.attrs.get("link", "")), kind_of(scene.plain)
     return Layer(COMPONENTS, maps | {EXPOSURE: scene.plain["weight"].values},
-                 messages.components(base, link))
+                 in_words_of(kind, messages.components(base, link, kind in (COUNT, AMOUNT))))
 
 
 def summands(fit: Fit, data: xr.Dataset) -> tuple[xr.DataArray, bool]:
@@ -109,7 +110,8 @@ def _ranks(answer: Answer, scene: Scene) -> Layer:
     member = scene.plain["membership"].values
     return Layer(RANKS, {name: _frozen(found[variable].values[member])
                          for name, variable in RANKED.items()},
-                 messages.ranks(int(found.attrs["top"]), found["rank_median"].size))
+                 in_words_of(kind_of(scene.plain), messages.ranks(
+                     int(found.attrs["top"]), found["rank_median"].size)))
 
 
 def _frozen(values: np.ndarray) -> np.ndarray:

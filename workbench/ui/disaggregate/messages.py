@@ -2,6 +2,7 @@
 
 from workbench.evaluation.judgement_words import beyond
 from workbench.ui.base.messages import plainly, sentence, signed
+from workbench.ui.disaggregate.quantity import with_unit
 
 TITLE = "Disaggregate: from totals of areas to a fine map"
 ABOUT = (
@@ -54,10 +55,11 @@ CHARTS = {
 
 def reached(with_priors: float, objective: float, mixture: bool) -> str:
     """Where the training curve ends."""
-    whose = "the model with most weight" if mixture else "the fit"
+    whose = "this model" if mixture else "the fit"
+    steps = "The steps are those of the model with most weight. " if mixture else ""
     told = signed(with_priors, ".3f"), signed(objective, ".3f")
     bare = f"; without log priors {told[1]}" if told[0] != told[1] else ""
-    return f"The diamond is {whose} on all individuals, {told[0]}{bare}."
+    return f"{steps}The diamond is {whose} on all individuals, {told[0]}{bare}."
 
 
 IN_SAMPLE = (
@@ -107,13 +109,23 @@ def no_such_fit(reason: str) -> str:
 UNEQUAL = 0.02          # relative difference of sums that is worth a sentence
 
 
-def badge(exact: bool, kind: str, seconds: float, steps: int, area_effect: bool) -> str:
-    """How the maps were come by: exact or approximate, and how long it took."""
+def badge(exact: bool, kind: str, seconds: float, steps: int, area_effect: bool,
+          models: int = 0) -> str:
+    """How the maps were come by: exact or approximate, and how long what was done took.
+
+    Examples
+    --------
+    >>> badge(False, "learnt", 12.3, 34, True)
+    'approximate (variational) · 34 steps in 12.3 s · hyperparameters learnt'
+    >>> badge(False, "learnt", 12.3, 34, True, 8)
+    'approximate (variational) · 8 models fitted in 12.3 s · hyperparameters learnt'
+    """
     how = "exact" if exact else "approximate (variational)"
     took = f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
-    learnt = f", {steps} steps" if steps else ""
+    if steps:       # those of one model say nothing of the time of several
+        took = f"{f'{models} models fitted' if models else f'{steps} steps'} in {took}"
     without = "" if area_effect else " · area effect left out"
-    return f"{how} · {took}{learnt} · {KINDS[kind]}{without}"
+    return f"{how} · {took} · {KINDS[kind]}{without}"
 
 
 def individuals(count: int, pixels: int | None = None) -> str:
@@ -130,13 +142,13 @@ def data_line(areas: int, individuals: str) -> str:
 
 
 def headline(areas: int, individuals: str, mean: float, low: float, high: float, sd: float,
-             above: float, threshold: float, unit: str) -> str:
+             above: float, threshold: float, unit: str, noun: str = "rate") -> str:
     """The map in some sentences of numbers."""
     return (
-        f"{areas:,} areas → {individuals}. Mean rate {plainly(mean)} {unit}; fine map "
+        f"{areas:,} areas → {individuals}. Mean {noun} {with_unit(plainly(mean), unit)}; fine map "
         f"from {plainly(low)} to {plainly(high)} (1st to 99th percentile); typical sd "
-        f"{plainly(sd)}; for {100 * above:.1f} % of the weight the rate is more likely than not "
-        f"above {threshold:g}."
+        f"{plainly(sd)}; for {100 * above:.1f} % of the weight the {noun} is more likely than not "
+        f"above {threshold:,g}."
     )
 
 
@@ -164,12 +176,15 @@ def no_layer(why: str) -> str:
     return f"This model has no such map: {why}."
 
 
-def components(base: float, link: str) -> str:
+def components(base: float, link: str, adds_up: bool = True) -> str:
     """How summands make the rate."""
     how = {"exp": "the exponential of their sum is the rate",
-           "square": "the square of their sum is the rate"}.get(link, "their sum is the rate")
+           "square": "the square of their sum is the rate",
+           "logit": "their sum is the log odds of the share",
+           "probit": "their sum is the probit of the share"}.get(link, "their sum is the rate")
+    counted = " Rate times exposure is the expected count." if adds_up else ""
     return (f"Components of f, which add up with the intercept {base:.3g}: {how}. Red adds, blue "
-            "subtracts. Rate times exposure is the expected count.")
+            f"subtracts.{counted}")
 
 
 def ranks(top: int, areas: int) -> str:
@@ -222,8 +237,6 @@ def place_of(coordinates: list[tuple[str, float]], area: str) -> str:
     """Which place is explained."""
     where = ", ".join(f"{name} {plainly(value, 5)}" for name, value in coordinates)
     return f"{where or 'One place'}{f' in area {area}' if area else ''}"
-
-
 
 
 LEARNING = "learning hyperparameters"

@@ -24,6 +24,7 @@ from workbench.ui.disaggregate.roles import (
     options_of,
     require_numbers,
 )
+from workbench.ui.disaggregate.surveys import surveys_in
 from workbench.ui.disaggregate.tables import TABLES, Table, alone, is_grid, table_of
 from workbench.ui.disaggregate.uploads import (
     bare,
@@ -77,6 +78,8 @@ class Files:
         What is said of columns that only look like numbers, or like names of the areas.
     layers : Mapping
         By name of a CSV of pixels: its rasters, where there are several.
+    surveys : Mapping of str to str
+        Columns of positives, each with that of how many were tested (`surveys.surveys_in`).
     """
 
     polygons: Path | None
@@ -88,6 +91,7 @@ class Files:
     outlines: GeoDataFrame | None = field(default=None, repr=False, compare=False)
     texts: tuple[str, ...] = ()
     layers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    surveys: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -213,7 +217,8 @@ def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes
     said = (*not_numbers(texts, areas[0].name), *not_names(texts, areas[0].name),
             *(table.texts if table else ()))
     found = Files(areas[0], rasters, numeric, names, table, folder, outlines, said,
-                  layers_of(grids))
+                  layers_of(grids),
+                  {**surveys_in(frame), **(table.surveys if table else {})})
     require_numbers(found)
     return found
 

@@ -44,14 +44,14 @@ def not_numbers(frame: DataFrame, name: str) -> tuple[str, ...]:
     """
     import pandas as pd
 
-    from workbench.bagging.commas import comma_advice, with_commas
+    from workbench.bagging.commas import comma_advice, punctuated
 
     said = []
     for column in frame.select_dtypes(exclude=["number", "bool", "datetime"]):
         texts = frame[column].dropna().astype(str).str.strip()
         numbers = pd.to_numeric(texts, errors="coerce").notna()
         all_or_one = texts.is_unique or (len(texts) > 1 and texts.nunique() == 1)
-        meant = numbers | with_commas(texts)
+        meant = numbers | punctuated(texts)
         if is_number_of_row(str(column)) or not len(texts) or meant.mean() < _SHARE or (
                 numbers.all() and all_or_one):
             continue

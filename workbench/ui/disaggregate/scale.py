@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SWITCH = "Fix the lengthscale"
 CURVE = "Correlation over distance"
+BY_AUTO, NONE = "chosen by Auto", "none"       # in the place of a number where there is none
 WAITING = "There is a lengthscale once there is a map."
 FITTED, FIXED, START = "fitted", "fixed in the fit", "start"
 

@@ -13,6 +13,8 @@ from workbench.plots import ColourScale, colour_scale, observed_rate, rate_unit,
 from workbench.schema import GEOMETRY
 from workbench.ui.base.cache import Cache
 from workbench.ui.base.jobs import load_models
+from workbench.ui.disaggregate.kinds import kind_of
+from workbench.ui.disaggregate.quantity import called, said
 
 SCREEN = 500            # pixels along a map for which outlines are simplified
 _SCENES = Cache(6)
@@ -32,6 +34,7 @@ class Scene:
     known_title: str
     rate: ColourScale
     spread: ColourScale
+    noun: str = "rate"          # what one number of its maps is, see `quantity.called`
 
 
 @lru_cache(256)
@@ -60,13 +63,14 @@ def _scene(data: xr.Dataset) -> Scene:
     observed = observed_rate(data).values
     known, title = _known(data)
     shown = [observed] if known is None else [observed, known]
-    rate = colour_scale(*shown, label="rate", unit=unit, factor=factor)
-    spread = ColourScale("standard deviation", unit, 0.0, (rate.upper - rate.lower) / 2, "spread",
-                         factor, source="zero to half the span of the rates")
+    noun, told = called(kind_of(data)), said(unit)
+    rate = colour_scale(*shown, label=noun, unit=told, factor=factor)
+    spread = ColourScale("standard deviation", told, 0.0, (rate.upper - rate.lower) / 2, "spread",
+                         factor, source=f"zero to half the span of the {noun}s")
     # scores have a "coverage" of their own beside that of pixels cut by a border
     plain = data.drop_vars([*GEOMETRY, "coverage"], errors="ignore")
     return Scene(data, plain, simplified(data, SCREEN), factor, unit, frozen(observed),
-                 None if known is None else frozen(known), title, rate, spread)
+                 None if known is None else frozen(known), title, rate, spread, noun)
 
 
 def _known(data: xr.Dataset) -> tuple[np.ndarray | None, str]:

@@ -19,9 +19,7 @@ from workbench.ui.disaggregate.catalogue import (
     LEARNT,
     OWN,
     Choice,
-    a_lengthscale,
     choices,
-    lengthscales,
     map_term,
     nuggets,
     stop_labels,
@@ -30,6 +28,7 @@ from workbench.ui.disaggregate.catalogue import (
 from workbench.ui.disaggregate.fitted import UNFITTED, Fitted, read_mixture
 from workbench.ui.disaggregate.kinds import KINDS, links_of
 from workbench.ui.disaggregate.rules import AUTO, EXACT, FLAT, MODELS
+from workbench.ui.disaggregate.stops import Stops
 
 #: Of the way from files to a report, in this order.
 STEPS = ("data", "check", "areas", "model", "map", "report")
@@ -41,7 +40,7 @@ _TEXTS = {"summand": re.compile(r"[\w .,+×()-]{0,80}"), "place": re.compile(r"[
 FIT_CHOICES = ("dataset", "granularity", "model", *rules.OF_ONE)
 
 
-class State(state.State):
+class State(Stops, state.State):
     """All choices of the disaggregation app; every one is a selection of canonical values.
 
     What can be chosen depends on the dataset (granularity, kernel, lengthscale, threshold) and
@@ -149,7 +148,7 @@ class State(state.State):
             self.offer("nugget", {"learnt": "learn"} | {
                 "none" if sd == 0 else f"{sd:g}": sd for sd in nuggets(offered, link)})
             self.offer("variance", stop_labels(variances(offered, link), unit))
-            self.offer("threshold", {f"{t:g}": t for t in offered.thresholds}, offered.threshold)
+            self._offer_thresholds([self.threshold] if same else [])
             if not same:                            # the same number means nothing elsewhere
                 self._offered_for, self.threshold = self.dataset, offered.threshold
                 self.place = ""
@@ -195,18 +194,6 @@ class State(state.State):
             self.choose({"lengthscale": LEARNT, "variance": LEARNT} | dict(choices))
             self.keep(fit)
 
-    def fix_lengthscale(self, value: float) -> None:
-        """Fix the lengthscale anywhere, which then is a stop too; an address has six digits."""
-        value = float(f"{value:g}")
-        self._offer_lengthscales([self.lengthscale, value])
-        self.lengthscale = value
-
-    def _offer_lengthscales(self, more: list) -> None:
-        """Offer the stops of the slider, and those that were chosen between them."""
-        between = {value for value in more if isinstance(value, float)}
-        stops = sorted({*lengthscales(self.choice), *between})
-        self.offer("lengthscale", stop_labels(stops, self.choice.unit))
-
     def read(self, query: str) -> list[str]:
         """As of the base; of own data that this session lacks nothing is taken but the example."""
         named = dict(parse_qsl(query.lstrip("?"))).get("dataset", "")
@@ -216,8 +203,7 @@ class State(state.State):
         return [f"dataset={short(named)} ({labels.OWN_GONE})"]
 
     def _read(self, name: str, text: str) -> list[str]:
-        if name == "lengthscale" and (value := a_lengthscale(self.choice, text)) is not None:
-            self.fix_lengthscale(value)
+        if self._fix(name, text):
             return []
         if name == "kernel":
             self.offer(name, self.choice.kernels_with(text))

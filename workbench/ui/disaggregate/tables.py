@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from workbench.checks import InputError, require
 from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.columns import is_name, is_number_of_row, totals_first
 from workbench.ui.disaggregate.roles import not_numbers
+from workbench.ui.disaggregate.surveys import surveys_in
 from workbench.ui.disaggregate.uploads import bare
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ class Table:
         Empty for UTF-8.
     texts : tuple of str
         What is said of columns that only look like numbers.
+    surveys : Mapping of str to str
+        Of `surveys.surveys_in`.
     """
 
     path: Path
@@ -44,6 +48,7 @@ class Table:
     keys: tuple[tuple[str, str, int], ...]
     encoding: str = ""
     texts: tuple[str, ...] = ()
+    surveys: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_grid(path: Path, most: float) -> bool:
@@ -108,7 +113,11 @@ def table_of(path: Path, areas: GeoDataFrame) -> Table:
         shared = len(_texts(written[name]) & candidates[other])
         if shared >= _LEAST * len(areas):
             keys.append((str(name), other, shared))
-    named = [key for key in keys if other_than_a_number(key[1], own)]
+    named = ([key for key in keys if other_than_a_number(key[1], own)]
+             or [key for key in keys if _same(key, len(areas))])
+    if not named:       # numbers may be alike by chance, as ranks and rates are
+        _refuse_two_ways(path.name, written[[one for one in frame if _may_name(one, frame)]], own[[
+            one for one in candidates if other_than_a_number(one, own)]])
     keys = named or keys
     if not keys:
         _refuse_two_ways(path.name, written, own[list(candidates)])
@@ -116,7 +125,7 @@ def table_of(path: Path, areas: GeoDataFrame) -> Table:
             f"names or numbers of the areas, which are in {', '.join(candidates) or 'no column'}; "
             "write these into a column of the table, one row for each area")
     return Table(path, numbers, tuple(sorted(keys, key=lambda key: -key[2])), encoding,
-                 texts)
+                 texts, surveys_in(frame))
 
 
 def _refuse_two_ways(file: str, table: DataFrame, areas: DataFrame) -> None:
@@ -136,6 +145,16 @@ def _refuse_two_ways(file: str, table: DataFrame, areas: DataFrame) -> None:
             f"table, {mine!r} in column {other!r} of the areas, which differ in "
             f"{ids.differing(theirs, mine)}; write them alike, in the table or in the file of the "
             "areas")
+
+
+def _same(key: tuple[str, str, int], areas: int) -> bool:
+    """Whether a key is one column of both files, of all areas: numbers that are no chance."""
+    return key[0].lower() == key[1].lower() and key[2] == areas
+
+
+def _may_name(column: object, table: DataFrame) -> bool:
+    """Whether a column of a table is text, or numbers areas by its name."""
+    return table[column].dtype.kind not in "iuf" or is_number_of_row(str(column))
 
 
 def other_than_a_number(name: str, areas: DataFrame) -> bool:
@@ -172,11 +191,12 @@ def alone(path: Path) -> str:
     numbers = [str(one) for one in frame.select_dtypes("number") if str(one) not in axes]
     value = next(iter(totals_first(numbers)), "COLUMN")
     if axes:
-        return labels.points_alone(path.name, axes, value)
+        return labels.points_alone(path.name, axes, value, surveys_in(frame).get(value, ""))
     names = [str(one) for one in frame if frame[one].is_unique and (
         str(one) not in numbers or is_number_of_row(str(one)) or is_name(str(one)))]
     return labels.table_alone(path.name, [str(one) for one in frame][:6],
-                              next(iter(names), ""), value)
+                              next(iter(names), ""), value,
+                              surveys_in(frame).get(value, ""))
 
 
 def _read(path: Path) -> tuple[DataFrame, str]:

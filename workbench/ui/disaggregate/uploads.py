@@ -18,6 +18,7 @@ import numpy as np
 from workbench.checks import InputError, require
 from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.columns import totals_first
+from workbench.ui.disaggregate.surveys import surveys_in
 from workbench.ui.disaggregate.zips import parts_of
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ def read_areas(path: Path) -> GeoDataFrame:
     if kinds <= _POINTS:
         named = [str(one) for one in frame.select_dtypes("number")]
         value = next(iter(totals_first(named)), "COLUMN")
-        raise InputError(labels.points_alone(path.name, [], value))
+        raise InputError(labels.points_alone(path.name, [], value,
+                                             surveys_in(frame).get(value, "")))
     raise InputError(labels.no_areas(path.name, sorted(kinds)))
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from workbench.labelled import Fit
 
 __all__ = ["AMBER", "FLAT", "GREEN", "OPEN", "RED", "Beside", "Verdict", "beside", "doubts_of",
-           "doubts_of_mixture", "faults_of", "fine_target", "judge", "of_scores", "reasons_of",
-           "said_once", "scores_of", "weighed_here"]
+           "doubts_of_mixture", "faults_of", "fine_target", "in_full", "judge", "of_scores",
+           "reasons_of", "said_once", "scores_of", "weighed_here"]
 
 FLAT = "one flat rate"
 _PRAISE = ("Beats ", "Better than ")        # how `judgement_words.beats` and `better` open
@@ -222,6 +222,21 @@ def said_once(found: Verdict) -> Verdict:
     return replace(found, reasons=tuple(
         one for one in found.reasons if not (said := one.partition(" it was ")[2])
         or not found.sentence.lower().startswith(said.lower())))
+
+
+def in_full(found: Verdict) -> str:
+    """A verdict as the page says it, its sentence with what stands below it.
+
+    Parameters
+    ----------
+    found : Verdict
+
+    Examples
+    --------
+    >>> in_full(Verdict(AMBER, "Better than the population split, with doubts: …", ("a", "b")))
+    'Better than the population split, with doubts: … But a; b.'
+    """
+    return f"{found.sentence} {reasons_of(found)}".strip()
 
 
 def reasons_of(found: Verdict) -> str:

@@ -12,8 +12,8 @@ from workbench.ui.base.state import State
 SLIDER, SELECT = pmui.DiscreteSlider, pmui.Select
 
 
-def widget(state: State, name: str, label: str, kind: type = SELECT, margin: tuple = (3, 10),
-           **more):
+def widget(state: State, name: str, label: str, kind: type = SELECT,
+           margin: tuple | None = None, **more):
     """The widget of a choice, described by its documentation.
 
     Parameters
@@ -23,12 +23,13 @@ def widget(state: State, name: str, label: str, kind: type = SELECT, margin: tup
         The choice, and what it is called.
     kind : type
         Of the widget.
-    margin : tuple of int
-        Around it, in pixels.
+    margin : tuple of int, optional
+        Around it, in pixels; by default room for the label, which stands on a dropdown's edge.
     **more
         Further options of the widget.
     """
     slot = state.param[name]
+    margin = margin or ((7, 10, 3, 10) if kind is SELECT else (3, 10))
     if kind is SLIDER:
         more["tooltips"] = False        # it would cover the label, which says the same
     if kind is not pmui.RadioButtonGroup:

@@ -15,6 +15,7 @@ from bokeh.models import (
     ColumnDataSource,
     CrosshairTool,
     CustomJS,
+    CustomJSTickFormatter,
     GlyphRenderer,
     HoverTool,
     Legend,
@@ -32,9 +33,26 @@ from workbench.plots.theme import NEUTRAL
 
 HERE = "#E69F00"        # the present setting
 LETTER = 6.6            # pixels of a title's letter
-ITEM, MARK = 7.2, 34    # of a letter in a legend, and of a mark beside it
+ITEM, MARK = 5.8, 30    # of a letter in a legend, and of a mark beside it
 _SMALL = "12px"
+# The page's theme sets a legend in the type of the window, which is larger than that of the chart.
+_LEGEND = ":host {font-size: 13px;}"
 _MAP_TOOLS = "pan,wheel_zoom,box_zoom,reset,save"
+# Bokeh's own writes 50,000 as 5.000e+4. As many decimals as tell ticks apart, and no more.
+_WRITTEN = """
+const most = Math.max(...ticks.map(Math.abs))
+let gap = most
+for (let k = 1; k < ticks.length; k++)
+  if (ticks[k] !== ticks[k - 1]) gap = Math.min(gap, Math.abs(ticks[k] - ticks[k - 1]))
+let decimals = 0
+const exact = one => Math.abs(one) < gap / 1e6    // a zero of floating point
+  || Math.abs(one - Number(one.toFixed(decimals))) <= Math.min(gap, Math.abs(one)) / 100
+while (decimals < 9 && !ticks.every(exact)) decimals += 1
+const far = most >= 1e9 || decimals >= 9
+const text = far ? String(Number(tick.toPrecision(4)))
+  : (tick || 0).toLocaleString('en-US', {maximumFractionDigits: decimals})
+return text.replace('-', '\u2212')
+"""
 
 
 def chart(title: str, x: str, y: str, width: int, height: int, **options) -> figure:
@@ -48,7 +66,15 @@ def chart(title: str, x: str, y: str, width: int, height: int, **options) -> fig
     plot.axis.axis_label_text_font_style = "normal"
     plot.grid.grid_line_color, plot.grid.grid_line_alpha = NEUTRAL, 0.25
     plot.toolbar.logo = None
+    for axis in plot.axis:
+        if type(axis.formatter) is BasicTickFormatter:      # else of dates, logs or names
+            axis.formatter = plain_numbers()
     return plot
+
+
+def plain_numbers() -> CustomJSTickFormatter:
+    """What writes ticks as one reads numbers: 50,000 and 0.25."""
+    return CustomJSTickFormatter(code=_WRITTEN)
 
 
 def map_chart(title: str, x: str, y: str, width: int, height: int, **options) -> figure:
@@ -109,7 +135,7 @@ def legend(plot: figure, items: Mapping[str, list], location: str = "top_right",
                          for name, marks in items.items()],
                   location=location, label_text_font_size=_SMALL, spacing=1, padding=4,
                   background_fill_alpha=0.0, border_line_alpha=0, glyph_height=14, margin=2,
-                  orientation="horizontal" if side else "vertical")
+                  orientation="horizontal" if side else "vertical", stylesheets=[_LEGEND])
     plot.add_layout(made, side or "center")
 
 
@@ -151,7 +177,7 @@ def colour_bar(mapper: LinearColorMapper | LogColorMapper, width: int, **options
     """A thin bar of colours, so many pixels long."""
     return ColorBar(color_mapper=mapper, height=9, width=width, padding=4, margin=0,
                     background_fill_alpha=0, major_label_text_font_size="11px",
-                    formatter=BasicTickFormatter(), **options)
+                    formatter=plain_numbers(), **options)
 
 
 def value_map(title: str, side: int, ranges: tuple[Range1d, Range1d], name: str,

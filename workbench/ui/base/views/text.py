@@ -30,6 +30,9 @@ table.wb-table th:first-child {text-align: left;}
   table.wb-table tbody th {font-weight: 600 !important;}
   table.wb-table td {display: flex; justify-content: space-between; gap: 16px;}
   table.wb-table td:empty {display: none;}
+  table.wb-table tr:has(td[data-head='']) {display: flex; justify-content: space-between;
+    gap: 16px; align-items: baseline;}
+  table.wb-table td[data-head='']::before {content: none;}
   table.wb-table td::before {content: attr(data-head); text-align: left; opacity: 0.8;}
 }
 """

@@ -15,6 +15,7 @@ from workbench.plots.theme import NEUTRAL
 from workbench.ui.disaggregate import comparison, messages
 from workbench.ui.disaggregate.engine import Scene
 from workbench.ui.disaggregate.layers import COMPONENTS, EXPOSURE, INFORMATION, RANKS, Layer
+from workbench.ui.disaggregate.quantity import with_unit
 from workbench.ui.disaggregate.views import map_figures
 from workbench.ui.disaggregate.views.colours import recolour
 
@@ -200,11 +201,11 @@ class Atlas:
         scene = self.scene
         weight = scene.data["weight"].attrs.get("units", "weight")
         tips = [] if where.glyph == "image" else [("name", "@name")]
-        observed = ("area, observed", f"@observed{_NUMBER} {scene.unit}")
+        observed = ("area, observed", with_unit(f"@observed{_NUMBER}", scene.unit))
         if where is self.areas and self._shaped:
             value = scene.data["value"].attrs.get("units", "value")
             return [*tips, observed, (value, "@value{0,0.[0]}"), (weight, "@weight{0,0}")]
-        own = {DIFFERENCE: [("estimate − split", f"@{DIFFERENCE}{_NUMBER} {scene.unit}")],
+        own = {DIFFERENCE: [("estimate − split", with_unit(f"@{DIFFERENCE}{_NUMBER}", scene.unit))],
                COMPONENTS: [("component", "@component{0.[000]}")],
                INFORMATION: [("information", "@information{0.00}")],
                RANKS: [("P(among the highest)", "@top{0.00}"),

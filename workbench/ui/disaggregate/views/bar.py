@@ -13,7 +13,7 @@ from workbench.schema import counts_add_up
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages, names
-from workbench.ui.disaggregate.facts import facts
+from workbench.ui.disaggregate.facts import facts, took
 from workbench.ui.disaggregate.pixels import in_words
 from workbench.ui.disaggregate.rules import FLAT
 from workbench.ui.disaggregate.state import AUTO
@@ -52,7 +52,7 @@ class Numbers(Readout):
         self.top = pn.Row(self.fit, self.doing, self.bar, self.stop, margin=0,
                           sizing_mode="stretch_width", styles=STICKY, stylesheets=[WRAP],
                           min_height=42)
-        self.text.styles = {"font-size": "13px"}
+        self.text.styles, self.text.stylesheets = {"font-size": "13px"}, []     # in its place
         self.follow(self._numbers, "scene", "answer", "exceedance")
         self.follow(self._facts, "answer", "scores", "recovered")
         self.follow(self._work, "work", "fraction", "stage")
@@ -126,14 +126,15 @@ class Numbers(Readout):
             float(np.average(answer.mean, weights=weight)) * scene.factor, low, high,
             float(np.median(answer.std)) * scene.factor,
             float(weight[store.exceedance > 0.5].sum() / weight.sum()),
-            store.threshold, scene.unit,
+            store.threshold, scene.unit, scene.noun,
         ) + (messages.adds_up(float(answer.mean @ weight), float(scene.data["value"].sum()),
                               includes) if counts_add_up(scene.data) else "")
         stands_in = answer.kind == "start" and answer.spec.model == AUTO
         self.cost.param.update(             # at once, or an empty chip moves what is beside it
             visible=True,
             label=messages.badge(answer.exact, "stand-in" if stands_in else answer.kind,
-                                 answer.seconds, len(answer.history), includes),
+                                 took(answer), len(answer.history), includes,
+                                 len(getattr(answer.fit, "candidates", ()))),
             color={"learnt": "success", "stopped": "warning"}.get(answer.kind, "default"))
 
     def _failed(self, *events) -> None:

@@ -53,7 +53,8 @@ class Charts(View):
         self._training, self._empty = self._training_figure(), note(messages.NO_CURVE, SIZE)
         self._curve = pn.pane.Bokeh(self._training, margin=(0, 2))
         self._learnt = pn.Column(self._empty, margin=0)     # a curve is drawn once there is one
-        self.reached = note(width=SIZE + NOTE)
+        self.reached, self._reading = note(width=SIZE + NOTE), note(
+            messages.CHARTS["training"], SIZE + NOTE)
         self._sized = [
             shown(self._coverage, self._legend, note(messages.CHARTS["coverage"]),
                   width=SIZE + AXIS),
@@ -64,8 +65,7 @@ class Charts(View):
         self._panel = stretched(self.target, self.seen, self.waiting, self._row)
         #: Scores and training, which stand below the charts or below the maps.
         self.rest = stretched(self.scores, shown(
-            self._learnt, self.reached,
-            note(messages.CHARTS["training"], SIZE + NOTE)))
+            self._learnt, self.reached, self._reading))
         self.follow(self._scored, "scores", "scene", "recovered")
         self.follow(self._dim, "work", "answer")
         self.follow(self._learn, "history", "answer")
@@ -180,7 +180,7 @@ class Charts(View):
         seen = [self._curve if values else self._empty]
         if self._learnt.objects != seen:
             self._learnt.objects = seen
-        self.reached.object = paragraph(self._ends())
+        self.reached.object, self._reading.visible = paragraph(self._ends()), bool(values)
 
     @property
     def _ended(self) -> bool:

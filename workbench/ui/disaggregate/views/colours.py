@@ -13,6 +13,7 @@ from workbench.plots.maps import ticker
 from workbench.plots.theme import PALETTES
 from workbench.ui.base.views.figures import colours
 from workbench.ui.disaggregate.engine import Answer, Scene
+from workbench.ui.disaggregate.quantity import said
 
 NOWHERE = "#00000000"       # pixels without individuals are transparent
 SPREAD = 2                  # locked colours of the sd span half of those of the rate
@@ -34,17 +35,17 @@ def scales(scene: Scene, answer: Answer | None, log: bool) -> tuple[ColourScale,
     """
     if answer is None and not log:
         return scene.rate, scene.spread
-    shared = {"unit": scene.unit, "factor": scene.factor, "log": log}
+    shared = {"unit": said(scene.unit), "factor": scene.factor, "log": log}
     if answer is not None:
-        rate = colour_scale(_drawable(answer.mean, log), label="rate", **shared)
+        rate = colour_scale(_drawable(answer.mean, log), label=scene.noun, **shared)
         spread = colour_scale(_drawable(answer.std, log), label="standard deviation",
                               kind="spread", **shared)
         return replace(rate, source=f"of this posterior mean, {rate.source}"), spread
     seen = [v for v in (scene.observed, scene.known) if v is not None]
-    rate = colour_scale(*[_drawable(v, log) for v in seen], label="rate", **shared)
+    rate = colour_scale(*[_drawable(v, log) for v in seen], label=scene.noun, **shared)
     return rate, replace(rate, label="standard deviation", kind="spread",
                          lower=rate.lower / SPREAD, upper=rate.upper / SPREAD,
-                         source="half of the rates")
+                         source=f"half of the {scene.noun}s")
 
 
 def _drawable(values: np.ndarray, log: bool) -> np.ndarray:

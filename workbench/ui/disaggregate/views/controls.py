@@ -8,10 +8,12 @@ from workbench.ui.base.messages import sentence
 from workbench.ui.base.views.controls import SELECT, SLIDER, title, widget
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.text import note
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import messages, scale
+from workbench.ui.disaggregate.rules import AUTO
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.lengthscale import Lengthscale
 from workbench.ui.disaggregate.views.stepper import target
+from workbench.ui.disaggregate.views.threshold import Threshold
 
 _LABELS = {
     "dataset": "Dataset", "granularity": "Areas seen", "model": "Model", "kernel": "Kernel",
@@ -46,10 +48,11 @@ class Controls(View):
         offered = [name for name in _LABELS if hasattr(state.param[name], "objects")]
         state.param.watch(self._enable, offered, what="objects")
         self.widgets = {name: widget(state, name, label, _KINDS.get(name, SELECT), (6, 10))
-                        for name, label in _LABELS.items()}
+                        for name, label in _LABELS.items() if name != "threshold"}
         for step, name in (("areas", "granularity"), ("model", "model")):
             self.widgets[name].css_classes = [target(step)]
-        self.lengthscale = Lengthscale(store)
+        self.lengthscale, self.threshold = Lengthscale(store), Threshold(store)
+        self.widgets["threshold"] = self.threshold.select
         self._panel = stretched(*self._parts())
         state.param.watch(self._applicable, offered, what="objects")
         self.follow(self._applicable, "model", "link", "likelihood", "overdispersion", "nugget",
@@ -70,6 +73,10 @@ class Controls(View):
                 each.visible = not reason
                 continue
             each.disabled = bool(reason)
+            if name == "variance":      # whose slider would show a number of former settings
+                instead = scale.BY_AUTO if self.store.state.model == AUTO else scale.NONE
+                each.param.update(show_value=not reason, label=_LABELS[name] + (
+                    f": {instead}" if reason else ""))
             if hasattr(each, "description"):
                 each.description = sentence(reason) or " ".join([
                     self.store.state.param[name].doc,
@@ -83,5 +90,6 @@ class Controls(View):
         parts = [note(messages.ABOUT, inset=_INSET)]
         for text, names in _SECTIONS.items():
             above = [self.lengthscale] if text == "Map term" else []
-            parts += [title(text, 8), *above, *(self.widgets[name] for name in names)]
+            parts += [title(text, 8), *above, *(
+                self.threshold if name == "threshold" else self.widgets[name] for name in names)]
         return parts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColumnDataSource
+from bokeh.models import ColumnDataSource, Range1d
 
 from workbench.bagging.cells import Cells
 from workbench.bagging.findings import NOTE, Finding
@@ -45,8 +45,9 @@ class Corrections(pn.viewable.Viewer):
         self.cells = ColumnDataSource(cornered(None))
         self._around, self._borders = (ColumnDataSource({"x": [], "y": []}) for _ in range(2))
         self.column = stretched(styles={"flex": "1 1 280px"})
+        # Ranges of nothing, as it is until there is a file, would be a warning at each drawing.
         self._figure = chart("Areas of the file", None, None, SIDE, SIDE, name="areas",
-                             match_aspect=True)
+                             x_range=Range1d(0, 1), y_range=Range1d(0, 1))
         self._figure.axis.visible = self._figure.grid.visible = False
         self._figure.outline_line_color = None
         self._figure.line("x", "y", source=self._borders, line_color=NEUTRAL, line_width=0.7)
@@ -135,7 +136,17 @@ class Corrections(pn.viewable.Viewer):
         self._around.data = {"x": [], "y": []}
         self.cells.data = cornered(None)
         if shapes is not None:
-            self._borders.data = _outlines(shapes)
+            self._borders.data = found = _outlines(shapes)
+            self._surround(found["x"], found["y"])
+
+    def _surround(self, x: np.ndarray, y: np.ndarray) -> None:
+        """Let the square map show all points, with one scale along both axes."""
+        ends = [(float(np.nanmin(one)), float(np.nanmax(one))) if np.isfinite(one).any()
+                else (0.0, 1.0) for one in (x, y)]
+        half = max(0.54 * max(high - low for low, high in ends), 1e-9)
+        for shown, (low, high) in zip((self._figure.x_range, self._figure.y_range), ends,
+                                      strict=True):
+            shown.update(start=(low + high) / 2 - half, end=(low + high) / 2 + half)
 
 
 def _in_degrees(shapes: GeoSeries | None) -> bool:

@@ -18,10 +18,21 @@ from workbench.ui.base.views.figures import chart, push, source
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block, note, table
 from workbench.ui.disaggregate import messages, names
+from workbench.ui.disaggregate.quantity import with_unit
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.arrows import Arrows
 
 WIDTH, BARS, TALL = 400, 170, 210       # pixels: across the drawer and its bars, and down these
+#: Pixels down to where the drawer begins: below the header, the bar, and the steps.
+BELOW = 147
+#: Share of a phone's window that it takes, from below: the map is seen above it.
+PART = 42
+LIES = {"top": f"{BELOW}px", "height": f"calc(100% - {BELOW}px)", "boxShadow": 3,
+        "@media (max-width: 599.95px)": {"top": "auto", "bottom": 0, "width": "100%",
+                                         "height": f"{PART}%"}}
+#: What moves and closes it stays in view while the rest is scrolled.
+HEAD = {"position": "sticky", "top": "0", "z-index": "2", "background":
+        "var(--mui-palette-background-paper, var(--panel-background-color, white))"}
 
 
 class Explained(View):
@@ -35,15 +46,16 @@ class Explained(View):
         self._plot = pn.pane.Bokeh(self._figure, height=TALL, width=WIDTH - 30,
                                    sizing_mode="fixed", styles={"flex": "none"})
         self._told, self._chart = note(), pn.Column(margin=0)   # drawn once there is something
-        close = small_button("Close the explanation", self._close, margin=(10, 10))
+        close = small_button("Close the explanation", self._close, margin=(8, 10, 4, 10))
         self.arrows = Arrows(margin=(0, 10), sizing_mode="stretch_width")
         self.arrows.param.watch(self._moved, "asked")
         self.arrows.param.watch(lambda _: self._close(), "closes")
         self.drawer = pmui.Drawer(
-            pn.Column(pn.Spacer(height=64), close, self.arrows, self._numbers,
-                      self._chart, self._told, self._areas,
-                      width=WIDTH - 20, margin=(0, 10)),
-            anchor="right", size=WIDTH, variant="persistent", open=False)
+            pn.Column(pn.Column(close, self.arrows, margin=0, styles=HEAD,
+                                sizing_mode="stretch_width"),
+                      self._numbers, self._chart, self._told, self._areas,
+                      sizing_mode="stretch_width", max_width=WIDTH - 20, margin=(0, 10)),
+            anchor="right", size=WIDTH, variant="persistent", open=False, sx=LIES)
         self._panel = self.drawer
         self.follow(self._update, "explained")
         store.param.watch(self._lead, "led")
@@ -132,7 +144,7 @@ def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
                               str(found["bag"].values[0]) if "bag" in found.dims else "")
     ends = [plainly(end, 4) for end in found["rate_quantile"].values * factor]
     levels = 100 * found["rate_quantile"]["quantile"].values
-    rows = [("Estimate", f"{plainly(float(found['rate']) * factor, 4)} {unit}"),
+    rows = [("Estimate", with_unit(plainly(float(found["rate"]) * factor, 4), unit)),
             (f"{levels[0]:g} % to {levels[-1]:g} %", f"{ends[0]} to {ends[-1]}"),
             ("Exposure", f"{plainly(float(found['weight']), 4)} "
              f"{found['weight'].attrs.get('units', '')}")]

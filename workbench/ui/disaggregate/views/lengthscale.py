@@ -69,7 +69,10 @@ class Lengthscale(View):
                 self.alone.disabled = self._best is None
                 self.told.object = paragraph(found.told if found else self._instead(reason))
                 if found is None:
-                    self.slider.marks = []
+                    # A number of former settings would be taken for that of these.
+                    instead = scale.BY_AUTO if store.state.model == AUTO else scale.NONE
+                    self.slider.param.update(options={instead if reason else "": 0.0}, value=0.0,
+                                             marks=[])
                     self.switch.value = False
                 else:
                     self._place(found)

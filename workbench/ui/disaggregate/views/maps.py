@@ -13,6 +13,7 @@ from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import comparison, labels, messages
 from workbench.ui.disaggregate.kinds import in_words_of
 from workbench.ui.disaggregate.layers import COMPONENTS, LAYERS
+from workbench.ui.disaggregate.quantity import exceeded
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.atlas import DIFFERENCE, SPLIT, SWIPED, Atlas
 from workbench.ui.disaggregate.views.colours import scales
@@ -96,7 +97,7 @@ class Maps(View):
                 self.atlas.push(answer.mean, answer.std, self.store.exceedance,
                                 answer.extrapolation)
             if "exceedance" in self.atlas.figures:
-                self.atlas.figures["exceedance"].title.text = f"P(rate > {self.store.threshold:g})"
+                self._title_exceedance()
             self._colour()
             self._dim()
 
@@ -114,9 +115,13 @@ class Maps(View):
             if split:
                 self._colour()
             if self.beside == "exceedance":
-                self.atlas.figures["exceedance"].title.text = (
-                    f"P(rate > {self.store.threshold:g})")
+                self._title_exceedance()
             self._layer()
+
+    def _title_exceedance(self) -> None:
+        scene, former = self.store.scene, messages.FORMER if self.atlas.former else ""
+        self.atlas.figures["exceedance"].title.text = former + exceeded(
+            scene.noun, self.store.threshold, scene.unit)
 
     def _layer(self, *events) -> None:
         if self.atlas is None:

@@ -23,6 +23,7 @@ from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.asking import ACROSS, Asking, select
 from workbench.ui.disaggregate.views.corrections import Corrections
 from workbench.ui.disaggregate.views.emptied import Emptied
+from workbench.ui.disaggregate.views.periods import OnePeriod
 from workbench.ui.disaggregate.views.values import Values
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Own(View):
         self.drop = pmui.FileInput(label=labels.DROP, uploaded_label=labels.DROP, multiple=True,
                                    sizing_mode="stretch_width", sx=FOCUSED)
         self.values = Values(self._asking, self._other)
+        self.period = OnePeriod(self._asking, lambda: self._hold(self._held))
         self.weight = select("Population (weight)", options=[AREA])
         self.key = select("Table joined by")
         self.names = select("Names of the areas", options=[NUMBERS])
@@ -60,7 +62,7 @@ class Own(View):
         self.corrections = Corrections(self._apply, self._undo)
         self._done: list[Remedy] = []
         self.dialog = pmui.Dialog(
-            stretched(note(labels.OWN), self.drop, self.held,
+            stretched(note(labels.OWN), self.drop, self.held, self.period.row,
                       self.values.row, wrapping(self.weight, self.names, self.key), self.taken,
                       self.told, self.crs,
                       wrapping(self.check, self.use, small_button("Close", self._close)),
@@ -122,7 +124,8 @@ class Own(View):
         self.corrections.clear()
         self._say("")
         try:
-            self._files = self.store.keep_own(held) if held else None
+            self.period.forget()
+            self._files = self.period.read(held, self.store.keep_own) if held else None
         except InputError as error:
             self._refuse(str(error))
         if self._files is not None:
@@ -155,7 +158,8 @@ class Own(View):
         """Say what is what, as far as names tell, where nobody has chosen otherwise."""
         polygons, table = files.polygons is not None, files.table
         ask = self._asking.ask
-        self.values.offer(files.numbers, polygons, [key[0] for key in table.keys] if table else [])
+        self.values.offer(files.numbers, polygons, [key[0] for key in table.keys] if table else [],
+                          files.surveys)
         ask(self.names, [NUMBERS, *files.names], [*files.names, NUMBERS][0],
             polygons and table is None)
         self._people = {labels.OF_AREAS.format(name): name for name in files.numbers}
@@ -277,7 +281,8 @@ class Own(View):
     def _use(self) -> None:
         found = self.store.own.data
         try:
-            choice = own.choice_of(found, own.title_of(self._files), *self._given)
+            choice = own.choice_of(found, own.title_of(self._files) + self.period.suffix,
+                                   *self._given)
         except InputError as error:
             self._refuse(messages.refused(str(error)))
             return

@@ -6,12 +6,13 @@ from html import escape
 
 import panel_material_ui as pmui
 
-from workbench.ui.base.messages import true_minus
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block, paragraph
-from workbench.ui.disaggregate import messages, verdict_words
+from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate.facts import in_words, said
 from workbench.ui.disaggregate.store import Store
-from workbench.ui.disaggregate.verdict import weighed_here
+
+__all__ = ["Report", "said"]
 
 
 class Report(View):
@@ -33,12 +34,5 @@ class Report(View):
         if answer is None:
             self._text.object = ""
             return
-        tests = (paragraph(verdict_words.weighed(self.store.state.choice.kind))
-                 if weighed_here(answer.fit) else "")
-        self._text.object = f"{tests}<pre>{escape(said(answer.summary))}</pre>"
-
-
-def said(summary: str) -> str:
-    """The summary of a fit as a page says it: without the Python of the fit, with a true minus."""
-    first, _, rest = summary.partition("\n")
-    return true_minus(rest if first.startswith("<") else summary)
+        tests, summary = in_words(answer, self.store.state.choice.kind)
+        self._text.object = f"{paragraph(tests) if tests else ''}<pre>{escape(summary)}</pre>"

@@ -45,8 +45,8 @@ class Scores(View):
         self.table = block()
         self.bars = [pn.pane.HoloViews(None, margin=0, linked_axes=False) for _ in BARS]
         self._bars = wrapping(*self.bars, gap=18)
-        self._panel = stretched(self.held_out, self.shape, self.table, self._bars,
-                                note(messages.CHARTS["scores"]))
+        self._reading = note(messages.CHARTS["scores"])
+        self._panel = stretched(self.held_out, self.shape, self.table, self._bars, self._reading)
         self.shape.param.watch(self._draw, "value")
         self.follow(self._test, "recovered", "scene", "answer")
         self._draw()
@@ -66,6 +66,7 @@ class Scores(View):
     @param.depends("scores", "target", watch=True)
     def _draw(self, *events) -> None:
         scores, as_bars = self.scores, self.shape.value == "bars"
+        self.shape.visible = self._reading.visible = scores is not None
         self._bars.visible, self.table.visible = as_bars, not as_bars
         if scores is None:
             self.table.object, self._bars.visible = "", False

@@ -5,14 +5,14 @@ from __future__ import annotations
 import panel as pn
 
 from workbench.ui.base.arrival import when_loaded
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import NARROWING, View, stretched, wrapping
 from workbench.ui.base.views.room import Room
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.banner import Banner
 from workbench.ui.disaggregate.views.bar import Numbers
 from workbench.ui.disaggregate.views.charts import Charts
 from workbench.ui.disaggregate.views.checks import Checks
-from workbench.ui.disaggregate.views.explained import Explained
+from workbench.ui.disaggregate.views.explained import PART, WIDTH, Explained
 from workbench.ui.disaggregate.views.exports import Exports
 from workbench.ui.disaggregate.views.maps import SIDE, Maps
 from workbench.ui.disaggregate.views.own import Own
@@ -25,6 +25,12 @@ NARROW = 620                # pixels below which maps stand below each other, an
 WORTH = 0.6                 # share of their size that maps give up at most for docked charts
 LOOSE = {"max-height": "none", "min-width": "0"}
 ABOVE, LEAST = 425, 250                 # pixels that are not map, least height of a map
+ON_PHONE = 270              # the first of them where the map stands right below the verdict
+# While a place is explained, what is below the maps ends where the drawer begins.
+CLEAR, BESIDE = "wb-clear", f"""
+:host {{box-sizing: border-box;}}
+@media (min-width: 600px) {{:host(.wb-clear) {{padding-right: {WIDTH}px;}}}}
+@media (max-width: 599.95px) {{:host(.wb-clear) {{padding-bottom: {PART}vh;}}}}"""
 FACTS = 44                  # pixels of two lines of facts, which come with the map
 BETWEEN, GAP = 30, 16       # pixels between maps below each other, and beside docked charts
 
@@ -48,14 +54,20 @@ class Screen(View):
         self._row = wrapping(self._left, self._right, gap=GAP)
         self._facts = wrapping(self.numbers.cost, self.numbers.facts, min_height=FACTS)
         self._above = stretched(self._facts, self.maps.choice)
+        self._below = stretched(self.numbers.text, Exports(store), Checks(store), Report(store),
+                                stylesheets=[NARROWING, BESIDE])
         self._panel = stretched(
             self.numbers.top, self.room, Banner(store), Strip(store), self._above, self._row,
-            self.numbers.text, Exports(store), Checks(store), Report(store), Explained(store), own,
-            styles=LOOSE)
+            self._below, Explained(store), own, styles=LOOSE)
         self._loaded = False
         when_loaded(self._complete)
         self.room.param.watch(self._arrange, "room")
         self.follow(self._arrange, "scene")
+        self.follow(self._clear, "explained")
+
+    def _clear(self, *events) -> None:
+        """Let nothing below the maps lie under the drawer that explains a place."""
+        self._below.css_classes = [] if self.store.explained is None else [CLEAR]
 
     def _complete(self) -> None:
         self._loaded = True
@@ -72,7 +84,8 @@ class Screen(View):
             # would hold up the page, with its maps, if they came along with it.
             there = self.maps.atlas is not None and self._loaded
             self._row.min_height = 0 if there else down
-            needed = fit(self.maps, across, max(LEAST, down - ABOVE))
+            needed = fit(self.maps, across, max(
+                LEAST, down - (ON_PHONE if across < NARROW else ABOVE)))
             docked = needed < across - 8
             beside = across - needed - GAP - 12 if docked else across - 8
             self._left.param.update(sizing_mode="fixed", width=min(needed, across - 8))

@@ -13,7 +13,8 @@ class Divider(pn.custom.JSComponent):
     """The divider of two maps that lie over each other beside it: left of it one is seen.
 
     Panel's own layout ``Swipe`` is moved by a mouse alone, and tells every step of a drag; this one
-    can be focused, has a handle that a finger finds, and tells where it was let go.
+    can be focused, has a handle that a finger finds, and tells where it was let go. It is as high
+    as the frame of the maps, between their title and their bar of colours.
     """
 
     value = param.Integer(50, bounds=(0, 100), doc="where the divider stands, in percent")
@@ -52,6 +53,26 @@ class Divider(pn.custom.JSComponent):
         for (const one of host()?.parentNode?.children ?? [])
           if (one.classList.contains(kind)) one.style.clipPath = shape
       }
+      const inside = (one, box) => {
+        while (one && one !== box) one = one.parentNode ?? one.host
+        return Boolean(one)
+      }
+      let waiting = null
+      const fit = (tries = 40) => {       // the frame is known once the map is drawn
+        clearTimeout(waiting)
+        const below = [...host()?.parentNode?.children ?? []].find(
+          one => one.classList.contains(model.classes[0]))
+        const plot = below && [...new Set(Bokeh.index.all_views())].find(
+          view => view.model.type === 'Figure' && inside(view.el, below))
+        const frame = plot?.frame?.bbox
+        if (!frame?.height) {
+          if (tries > 0) waiting = setTimeout(fit, 150, tries - 1)
+          return
+        }
+        const from = plot.canvas_view.el.getBoundingClientRect().top
+        bar.style.top = `${Math.round(from - host().getBoundingClientRect().top + frame.top)}px`
+        bar.style.height = `${Math.round(frame.height)}px`
+      }
       let now = model.value, dragged = false
       const place = value => {
         now = Math.max(0, Math.min(100, Math.round(value)))
@@ -84,12 +105,22 @@ class Divider(pn.custom.JSComponent):
         place(now + step)
         model.value = now
       })
-      const again = () => { if (!dragged) place(model.value) }
+      const again = () => {
+        if (dragged) return
+        place(model.value)
+        fit()
+      }
+      const sized = new ResizeObserver(() => fit())
+      sized.observe(el)
       model.on('value', again)
       model.on('inset', again)
       model.on('after_layout', again)
       const frame = requestAnimationFrame(again)      // the maps may come after it
-      model.on('remove', () => cancelAnimationFrame(frame))
+      model.on('remove', () => {
+        cancelAnimationFrame(frame)
+        clearTimeout(waiting)
+        sized.disconnect()
+      })
       return box
     }
     """

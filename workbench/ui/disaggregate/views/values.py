@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import panel_material_ui as pmui
 
@@ -31,7 +31,7 @@ class Values:
     """
 
     def __init__(self, asking: Asking, changed: Callable):
-        self._asking, self._numbers = asking, ()
+        self._asking, self._numbers, self._surveys = asking, (), {}
         self.column = select(labels.COLUMN)
         self.kind = select(labels.KIND, options=_offered(0), value=COUNT)
         self.second = select("")
@@ -42,7 +42,8 @@ class Values:
         for each in (self.column, self.kind, self.second, self.unit):
             each.param.watch(changed, "value")
 
-    def offer(self, numbers: Sequence[str], visible: bool, keys: Sequence[str] = ()) -> None:
+    def offer(self, numbers: Sequence[str], visible: bool, keys: Sequence[str] = (),
+              surveys: Mapping[str, str] | None = None) -> None:
         """Ask about columns of numbers, or nothing where the areas have none.
 
         Parameters
@@ -51,7 +52,10 @@ class Values:
         visible : bool
         keys : sequence of str
             Those by which a table may be joined.
+        surveys : Mapping of str to str, optional
+            Columns of positives, each with that of how many were tested.
         """
+        self._surveys = dict(surveys or {})
         self._numbers = tuple(totals_first(numbers, keys)) if visible else ()
         before, first = self.column.value, next(iter(self._numbers), None)
         self._asking.ask(self.column, list(self._numbers), first, visible)
@@ -78,7 +82,7 @@ class Values:
     def _guess(self, *events) -> None:
         """Of another column another kind, and another unit."""
         self.unit.value = ""
-        self._ask_kind(guessed(self.column.value) if self.column.value else COUNT)
+        self._ask_kind(guessed(self.column.value, self._surveys) if self.column.value else COUNT)
 
     def _ask_kind(self, kind: str) -> None:
         offered = _offered(len(self._numbers))
@@ -91,6 +95,8 @@ class Values:
         one, here = KINDS[self.kind.value], self.kind.visible
         others = [name for name in self._numbers if name != self.column.value]
         likely = beside(others, one.column, self.column.value or "")
+        if one.column == "trials" and self._surveys.get(self.column.value) in others:
+            likely = [self._surveys[self.column.value], *likely]
         nothing = {} if one.needed else {labels.NONE_KNOWN: ""}
         first = next(iter(likely), others[0] if one.needed and others else "")
         self._asking.ask(self.second, nothing | {name: name for name in others}, first,

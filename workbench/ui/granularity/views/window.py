@@ -151,7 +151,7 @@ def sizes(room: tuple[int, int], lecture: bool, chart: bool = False) -> Sizes:
     else:
         high = _within(height - 755, 215, 420)      # charts below it are to be seen, too
         map_side = _map(width, MAPS, 14, height - 430, 420)
-        charts = _within(width / 3 - 84, 200, 380), 215
+        charts = _within(width / 3 - 102, 200, 380), 215
     return Sizes((max(wide, 240), high), map_side, charts)
 
 
