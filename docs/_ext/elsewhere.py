@@ -1,4 +1,4 @@
-"""Table of real data that no rule of the package was made by."""
+"""Table of classic data of spatial statistics, most of which no prior was made by."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def elsewhere() -> pd.DataFrame:
     """CRPS by each way of mapping, and what auto's intervals cover."""
     raw = pd.read_csv(RESULTS / "elsewhere.csv")
     raw["case"] = raw["case"] + ", " + raw["areas"].astype(str) + " of " + (
-        raw["places"].astype(str))
+        raw["places"].astype(str)) + raw["seen"].map({True: " (seen)", False: ""})
     table = raw.pivot_table(index="case", columns="model", values="crps", sort=False)
     auto = raw[raw["model"] == "auto"].set_index("case")
     table = table.join(auto[["cover 50", "cover 95"]])

@@ -9,6 +9,7 @@ from workbench.comparison.assessment import flat_model
 from workbench.comparison.line_up import line_up
 from workbench.labelled.candidates import candidates_for, effort_named, options_of_values
 from workbench.labelled.source import Converted
+from workbench.pipeline.scoring import flat_beside
 
 AREAS, SIZE = 40, 50
 
@@ -65,13 +66,31 @@ def test_its_options_are_settled_once_and_kept(means, tmp_path):
 
 
 @pytest.mark.parametrize("options", [
-    {"noise": "size"}, {"link": "square"}, {"nugget": 0.3}, {"hyperparameters": {"mean": 20.0}},
+    {"noise": "size"}, {"link": "square"}, {"nugget": 0.0}, {"hyperparameters": {"mean": 20.0}},
     {"likelihood": "exponential"}])
 def test_what_is_chosen_is_kept(means, options):
     ds, _ = means
     fitted = wb.Constant(**options).fit(ds).model.options
     assert all(getattr(fitted, name) == value for name, value in options.items())
     assert fitted.noise != "area"
+
+
+@pytest.mark.parametrize("nugget", [0.8, "learn"])
+def test_beside_a_nugget_areas_differ_by_their_own(means, nugget):
+    ds, _ = means
+    fit = wb.Constant(nugget=nugget).fit(ds)
+    assert fit.model.options.noise == "area" and fit.model.options.nugget == nugget
+    assert not fit.model.options.hyperparameters and not fit.model.options.priors
+
+
+@pytest.mark.parametrize("scored", [
+    wb.VBAgg(), wb.VBAgg(nugget="learn"), wb.VBAgg(noise="area", nugget=1.0, likelihood="normal"),
+    wb.Auto()])
+def test_the_flat_model_beside_another_is_no_straw_man(means, scored):
+    ds, _ = means
+    draws = flat_beside(scored).fit(ds).sample(ds, 200, preserve_totals=True, seed=0)
+    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+    assert (high - low).mean() < 12
 
 
 @pytest.mark.parametrize("link", ["exp", "identity"])

@@ -7,6 +7,7 @@ import geopandas
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 import shapely
 import xarray as xr
 from typer.testing import CliRunner
@@ -381,4 +382,15 @@ def test_few_events_leave_the_overall_rate_as_open_as_the_exact_interval_of_a_po
     ds = ds.drop_vars(["truth", "individual_value"], errors="ignore").assign(
         value=ds["value"].copy(data=np.ones(10)))
     one = next(one for one in wb.check(ds).findings if one.code == "few-events")
-    assert "within 0.48 and 1.8 times itself" in one.effect     # 4.8 and 18.4 of 10
+    assert "rate of events within 0.48 and 1.8 times itself" in one.effect   # 4.8, 18.4 of 10
+
+
+def test_few_negatives_leave_their_rate_open_by_the_exact_interval_of_a_share():
+    table = pd.DataFrame({"lon": np.arange(6.0), "lat": np.arange(6.0), "n": [5, 5, 5, 0, 0, 0],
+                          "of": 5})
+    ds = wb.bag_points(table, "n", trials="of")
+    one = next(one for one in wb.check(ds).findings if one.code == "few-events")
+    exact = scipy.stats.binomtest(15, 30).proportion_ci(0.95, "exact")
+    said = re.search(r"rate of \w+ within ([\d.]+) and ([\d.]+) times", one.effect)
+    assert [float(said[1]), float(said[2])] == pytest.approx(
+        [exact.low / 0.5, exact.high / 0.5], abs=0.05)

@@ -51,7 +51,8 @@ _MISSED = " (of these it misses {:.3g} in root mean square, where they differ by
 _AT_POINTS = (
     "places: fit.at, and the map, are of the value that is expected at a place. One measurement "
     "there differs from it by an error, too, of a std of {:.3g}: fit.sample and fit.simulate have "
-    "it, and the coverage of areas above is theirs")
+    "it{}")
+_COVERED = ", and the coverage of areas above is theirs"
 _LOOKED_AT = 20_000     # individuals, up to which the map is made to say that
 _PERCENT = re.compile(r"%|(?<![a-z])(per ?cent(age)?s?|pct)(?![a-z])", re.IGNORECASE)
 _NEAR = 0.1         # of the largest share: where all means are less, the map is far from it, too
@@ -81,7 +82,7 @@ def about_values(fit) -> list[str]:
         lines += ["", told + (_ABOVE.format(top) if top else "")]
         lines += ["", _SUMS if fit.sums else _MEANS.format(_missed(fit))]
         if fit.data.sizes[INDIVIDUAL] == fit.data.sizes[BAG] and (error := _error(fit)) > 0:
-            lines += ["", _AT_POINTS.format(error)]
+            lines += ["", _AT_POINTS.format(error, "" if fit.recovery is None else _COVERED)]
     if taken is not None and np.isclose(taken, _nugget(fit)):
         lines += ["", _INDIVIDUALS.format("totals" if fit.sums else "means", taken)]
     elif "nugget.std" in options.initial:

@@ -24,7 +24,7 @@ from workbench.schema import BAG, COVARIATE, aggregation, counts_add_up, kind
 
 # Options that the values decide on, if each is one of these.
 VALUES_DECIDE = {"likelihood": ("auto", "normal"), "link": ("auto", "exp", "identity"),
-                 "noise": ("auto",), "nugget": ("auto",), "overdispersion": ("auto", "none")}
+                 "noise": ("auto",), "overdispersion": ("auto", "none")}
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,8 @@ def flat_beside(model) -> Constant:
     """The flat model to compare with: with the likelihood and overdispersion of the other.
 
     Beside a model without overdispersion, too, counts get the effects that any model has by
-    default: one rate and Poisson counts are beaten by anything.
+    default: one rate and Poisson counts are beaten by anything. A nugget that is learnt is left to
+    the flat model, which has one as the values ask for it: see `workbench.Constant`.
 
     Parameters
     ----------
@@ -103,6 +104,8 @@ def flat_beside(model) -> Constant:
     options = {name: getattr(model.options, name) for name in names}
     if options["overdispersion"] == "none":
         options |= {"overdispersion": "auto", "nugget": "auto"}
+    if options["nugget"] == "learn" and options["likelihood"] in ("auto", "normal"):
+        options["nugget"] = "auto"
     return Constant(**options)
 
 

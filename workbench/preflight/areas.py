@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
-from scipy.special import gammaincinv
+from scipy.special import betaincinv, gammaincinv
 
 from workbench import schema
 from workbench.bagging import bag_values
@@ -171,18 +171,22 @@ def few_events(ds: xr.Dataset) -> list[Finding]:
     if "trials" not in ds and not schema.counts_add_up(ds):
         return []
     value = ds["value"].values.astype(float)
-    events, name = value.sum(), "events"
+    events, name = float(value.sum()), "events"
     if "trials" in ds:
-        negatives = ds["trials"].values.sum() - events
-        events, name = min((events, "positives"), (negatives, "negatives"))
+        tested = float(ds["trials"].values.sum())
+        events, name = min((events, "positives"), (tested - events, "negatives"))
     if not 0 < events < FEW_EVENTS:
         return []
-    low, high = gammaincinv([events, events + 1], [0.025, 0.975]) / events  # Poisson, exact
+    if "trials" in ds:          # Clopper and Pearson's, else Garwood's: exact
+        low, high = betaincinv([events, events + 1], [tested - events + 1, tested - events],
+                               [0.025, 0.975]) * tested / events
+    else:
+        low, high = gammaincinv([events, events + 1], [0.025, 0.975]) / events
     return [Finding(
         "few-events", f"{events:,.6g} {name} in all, in {value.size} areas", "add up several "
-        "years; compare with one rate for all", count=int(events), severity=WARNING,
-        effect=f"they give the overall rate within {low:.2g} and {high:.2g} times itself (95 %), "
-        "and hardly where it is high")]
+        "years or surveys; compare with one rate for all", count=int(events), severity=WARNING,
+        effect=f"they give the overall rate of {name} within {low:.2g} and {high:.2g} times itself "
+        "(95 %), and hardly where it is high")]
 
 
 def inside(ds: xr.Dataset) -> list[Finding]:

@@ -167,6 +167,12 @@ def test_what_suits_counts_is_not_kept_for_other_values_nor_the_other_way():
     state.add("own-1", Choice("incomes", kind=MEAN, **made))
     assert (state.link, state.likelihood) == ("exp", "normal")
     assert state.inapplicable("overdispersion") == labels.OWN_SD
+    assert state.spec().options["nugget"] == "learn"
+    state.model = "constant"                # whose nugget goes by the values, unless it is fixed
+    assert "nugget" not in state.spec().options
+    state.nugget = next(one for one in state.param.nugget.names.values() if one != "learn")
+    assert state.spec().options["nugget"] == state.nugget
+    state.param.update(model="vbagg", nugget="learn")
     state.add("own-2", Choice("tests", kind=TESTED, **made))
     assert (state.link, state.likelihood) == ("logit", "binomial")
     assert not state.inapplicable("nugget")

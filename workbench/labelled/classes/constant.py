@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
+from workbench.gp.likelihoods.noise import AREA
 from workbench.gp.models.vbagg.model import Constant as Inner
 from workbench.labelled.candidates import VALUES_DECIDE, options_of_values
 from workbench.labelled.classes.base import LabelledModel
@@ -14,11 +15,11 @@ from workbench.labelled.source import Converted
 class Constant(LabelledModel):
     """One rate everywhere, but for effects of areas: the baseline everything is compared with.
 
-    Means, and sums that are no counts, leave open how much individuals differ. Unless
-    noise, nugget, another likelihood or link, or a hyperparameter is given, it is the flat
-    candidate of `workbench.Auto`: individuals have a nugget, and what areas differ by is their own.
-    As noise of individuals it would be larger by the root of their number, and their intervals as
-    much too wide.
+    Means, and sums that are no counts, leave open how much individuals differ. Unless noise,
+    nugget, another likelihood or link, or a hyperparameter is given, it is the flat candidate of
+    `workbench.Auto`: individuals have a nugget, and what areas differ by is their own. As noise of
+    individuals it would be larger by the root of their number, and their intervals as much too
+    wide. Beside a nugget that is given, or learnt, it is the areas' own, too.
 
     Parameters
     ----------
@@ -107,4 +108,9 @@ class Constant(LabelledModel):
                 options.hyperparameters or options.initial or options.priors):
             return self
         told = None if given is None else {self.name: {"hyperparameters": given}}
-        return type(self)(**self.get_params() | options_of_values(data, told, options.link))
+        found = options_of_values(data, told, options.link)
+        if options.nugget != "auto":        # what individuals differ by is known, or learnt
+            differ = options.nugget == "learn" or float(options.nugget) > 0
+            found = {name: found[name] for name in ("link", "likelihood") if name in found} | (
+                {"noise": AREA} if found and differ else {})
+        return type(self)(**self.get_params() | found)

@@ -72,6 +72,9 @@ def of_noise(state: State) -> dict[str, object]:
         del found["overdispersion"]         # the default, which is none where areas are too many
         if found["nugget"] == "learn":      # the default, too, where areas have individuals
             del found["nugget"]
+    if state.model == FLAT and state.choice.kind not in (COUNT, TESTED) and (
+            found["nugget"] == "learn"):
+        del found["nugget"]                 # it goes by the values, as in `wb.Constant()`
     return found
 
 
