@@ -116,6 +116,11 @@ def test_an_area_that_goes_with_its_last_child_is_warned_of():
     found = wb.check(empty, weight="people", value="cases", parent="parent", zero_weight="drop")
     (one,) = [one for one in found.of("warning") if one.code == "area-empty"]
     assert one.where == ("p1",) and one.count == 1
+    assert one.effect == "it is not on the map, and its value in no total"
+    found = wb.check(empty, weight="people", value="cases", parent="parent", zero_weight="drop",
+                     aggregation="mean")                    # of which there are no totals
+    assert [one.effect for one in found.of("warning") if one.code == "area-empty"] == [
+        "it is not on the map"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")                      # one that has others is no such area
         bagged(fine(people=[0.0] + [50.0] * 11), zero_weight="drop")
@@ -186,7 +191,9 @@ def test_classes_in_text_are_told_what_they_need():
     assert "get_dummies(polygons['height'], drop_first=True, dtype=float)" in (
         found.of("error")[0].fix)
     classes = [f"{i % 3}{one}" for i, one in enumerate("aabbabababab")]
-    for kinds in (classes, ["1a", "2a", "3a"] * 4, ["1 forest", "2 field"] * 6):
+    for kinds in (classes, ["1a", "2a", "3a"] * 4, ["1 forest", "2 field"] * 6,
+                  ["1 class", "2 class"] * 6, ["1 forest", "2 forest"] * 6, ["1t", "2g"] * 6,
+                  ["3 km", "2 kg"] * 6):
         with pytest.raises(InputError, match="get_dummies"):
             bagged(fine(height=kinds))
     percent = [f"{i} %" for i in range(12)]                 # numbers, after all
@@ -196,7 +203,8 @@ def test_classes_in_text_are_told_what_they_need():
 
 @pytest.mark.parametrize("entries", [
     [f"{i} km" for i in range(12)], [f"{i}.5km" for i in range(12)], ["900 m", "1.2 km"] * 6,
-    [f"{i} flats" for i in range(12)], ["5 m2"] * 11 + [None], ["12.5 \u00b0C", "-3 \u00b0C"] * 6])
+    [f"{i} flats" for i in range(12)], ["5 m2"] * 11 + [None], ["12.5 \u00b0C", "-3 \u00b0C"] * 6,
+    [f"{i} mm/yr" for i in range(12)], [f"{i} persons" for i in range(12)], ["1 h", "12 h"] * 6])
 def test_numbers_with_a_unit_are_no_classes(entries):
     with pytest.raises(InputError, match=r"'height' has numbers with a unit \('.*write all of them "
                                          r"in one unit, remove it .* units=\{'height': 'UNITS'\}"):

@@ -12,7 +12,7 @@ from tests.geo.files import areas, height, kit, mapped, people, refusal, table
 from workbench import geo
 from workbench.bagging.commas import comma_advice, commas_of
 from workbench.bagging.findings import listing
-from workbench.bagging.tables import read_table
+from workbench.bagging.tables import numbers_of, read_table
 from workbench.checks import InputError
 from workbench.geo.ids import refuse_two_ways
 from workbench.geo.joining import _guessed
@@ -105,7 +105,7 @@ def test_a_misspelt_name_is_perhaps_that_of_an_area_without_a_row(wrong, said):
 @pytest.mark.parametrize(("given", "area"), [
     ("Distrct 03", "District 03"), ("Distrcit 03", "District 03"), ("Districr 03", "District 03"),
     ("Vorpomern-Greifswald", "Vorpommern-Greifswald"), ("Liepzig", "Leipzig"),
-    ("Zurich", "Z\u00fcrich"), ("Baden Baden", "Baden-Baden"), ("Oranienbarg", "Oranienburg")])
+    ("Zurich", "Z\u00fcrich"), ("Baden Baden", "Baden-Baden"), ("Districtt 03", "District 03")])
 def test_slips_of_a_letter_are_guessed(given, area):
     assert _guessed([given], ["Kiel", area]) == f"{given!r} is perhaps {area!r}, which has no row: "
     assert _guessed([given], [area, f"{area} "]) == ""      # which of the two, nobody knows
@@ -117,7 +117,10 @@ def test_slips_of_a_letter_are_guessed(given, area):
     ("West Lothian", "East Lothian"), ("Distrct 04", "District 03"), ("District 4", "District 14"),
     ("Ward A", "Ward B"), ("Hamburg", "Homburg"), ("Freiberg", "Freiburg"), ("Clark", "Clarke"),
     ("Guinea", "Guinea-Bissau"), ("Ward XVIII", "Ward XXVIII"), ("Slovakia", "Slovenia"),
-    ("San Jose", "San Juan"), ("17", "71")])
+    ("San Jose", "San Juan"), ("17", "71"), ("Lichtenberg", "Lichtenburg"),
+    ("Altenburg", "Altenberg"), ("Starnberg", "Sternberg"), ("Carlton", "Charlton"),
+    ("Johnson", "Johnston"), ("Neuenkirchen", "Neunkirchen"), ("Oranienbarg", "Oranienburg"),
+    ("Altenburg Sued", "Altenberg Sued")])
 def test_names_and_codes_of_other_places_are_not_guessed(given, area):
     assert _guessed([given], [area]) == _guessed([area], [given]) == ""
 
@@ -138,7 +141,10 @@ def test_names_written_in_two_ways_are_said_to_be(given, area, differ):
     (["1,2", "2,3"], "decimal"), (["1,2", "2,3", "1,2,3"], ""), (["12 345", "6"], ""),
     (["1,798", "12.5"], "thousands"), (["1,234.5"], "thousands"), (["1,798", "0,500"], "decimal"),
     (["12,34", "1,798"], "decimal"), (["1,798"], "either"), (["1,798", "1798"], "either"),
-    (["1,234,567", "0,5"], "either"), (["345", "x,y"], "")])
+    (["1,234,567", "0,5"], "either"), (["345", "x,y"], ""),
+    (["2", "1,250", "1,500"], "either"), (["12", "1,250", "3"], "either"),  # as typed by hand
+    (["2", "120", "1,250", "1,500"], "thousands"), (["2", "1,250,000"], "thousands"),
+    (["20"] * 9 + ["1,790"], "either"), (["20"] * 10 + ["1,790"], "thousands")])
 def test_commas_are_of_thousands_or_decimals_or_may_be_either(texts, kind):
     assert commas_of(pd.Series(texts)) == kind
 
@@ -160,6 +166,17 @@ def test_commas_are_of_thousands_or_decimals_or_may_be_either(texts, kind):
 def test_what_is_advised_of_separators_falsifies_no_number(texts, said):
     advice = comma_advice(pd.Series(texts))
     assert re.search(said, advice) and bool(advice) == (said != "$")
+
+
+@pytest.mark.parametrize(("texts", "said"), [
+    (["345", "1,790"], r"; remove the thousands separators \('1,790' in row 1\)$"),
+    (["345", "1,790", "abc"], r"separators \('1,790' in row 1\), and correct or drop the row of "
+     r"other text \('abc' in row 2\)$"),
+    (["abc", "1,790", "345", "n/k"], r", and correct or drop the 2 rows of other text \('abc' in "),
+    (["345", "abc"], "; correct or drop these rows$")])
+def test_every_entry_that_is_no_number_has_its_own_remedy(texts, said):
+    with pytest.raises(InputError, match=said):
+        numbers_of(pd.DataFrame({"y": texts}), ["y"])
 
 
 @pytest.mark.parametrize(("given", "of_areas", "how"), [

@@ -11,6 +11,8 @@ _POINTED = r"[+-]?(\d*|\d{1,3}(\.\d{3})+),\d+"   # 0,5 and 1.234,5
 _SMALL = r"[+-]?(\d{1,3}|\d*\.\d+)"              # without a comma, as beside 1,234 it need not be
 _DECIMALS = r"[+-]?\d*\.(\d{1,2}|\d{4,})"        # 12.5, and not 1.798, whose point may be another
 _STRIPPED = r".*,\d*0"                            # 1,790: of a decimal comma this zero says nothing
+_MANY = 10              # so many times as many whole numbers as such with a comma are no decimals
+_HUNDREDS = r"[+-]?[1-9]\d\d"                     # 345: beside 1,790 far from it if that is decimal
 # What separates thousands where no comma does, and numbers that are written so.
 _OTHERS = {"blanks": r"[+-]?[1-9]\d{0,2}([ \u00a0\u2009\u202f]\d{3})+([.,]\d+)?",
            "apostrophes": r"[+-]?[1-9]\d{0,2}(['\u2019]\d{3})+([.,]\d+)?",
@@ -59,14 +61,18 @@ def commas_of(texts: pd.Series) -> str:
     -------
     {"thousands", "decimal", "either", ""}
         Empty where there are none. Of commas before three digits each nobody knows, unless a
-        number has several, or a decimal point, or there are smaller ones without a comma beside
-        one that ends in a zero: of decimals both would be written with as many digits as the
-        others, or the zero would be left out. Nor is it known of what may be codes in a list.
+        number has several, or a decimal point, or there are smaller ones without a comma, ten times
+        as many or some of them of hundreds, beside one that ends in a zero: a decimal would be
+        written without this zero, and be neither so rare nor so far from the others. Either sign
+        alone is none, as decimals that were typed by hand have zeros, too. Nor is it known of what
+        may be codes in a list.
 
     Examples
     --------
     >>> [commas_of(pd.Series(one)) for one in (["1,790", "345"], ["1,798", "0,5"], ["1,798"])]
     ['thousands', 'decimal', 'either']
+    >>> commas_of(pd.Series(["2", "1,250", "1,500"]))
+    'either'
     """
     commas = _with_commas(texts)
     if not commas.any():
@@ -79,8 +85,10 @@ def commas_of(texts: pd.Series) -> str:
         return "either"
     others = texts[~commas]
     others = others[others.str.fullmatch(r"[+-]?[\d.]+")]
+    both = texts[groups].str.fullmatch(_STRIPPED).any() and (
+        others.str.fullmatch(_HUNDREDS).any() or len(others) >= _MANY * commas.sum())
     small = len(others) > 0 and bool(others.str.fullmatch(_SMALL).all()) and bool(
-        others.str.fullmatch(_DECIMALS).any() or texts[groups].str.fullmatch(_STRIPPED).any())
+        others.str.fullmatch(_DECIMALS).any() or both)
     return "thousands" if several.any() or small else "either"
 
 

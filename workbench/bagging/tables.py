@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workbench.bagging.commas import comma_advice
+from workbench.bagging.commas import comma_advice, punctuated
 from workbench.checks import choose, meant, option, package, reading, reject, require
 
 #: Names of coordinates in degrees, and the axes that they are.
@@ -133,16 +133,27 @@ def numbers_of(frame: pd.DataFrame, columns: Iterable[str], what: str = "") -> p
     for column in columns:
         values = as_numbers(frame[column])
         text = np.isnan(values) & frame[column].notna().to_numpy()
-        written = frame[column].dropna().astype(str).str.strip() if text.any() else None
         refuse_rows(text, frame[column],
                     f"values of column {column!r}{of}, which must hold numbers, are none",
-                    (comma_advice(written) if text.any() else "") or "correct or drop these rows")
+                    _advice(frame[column], text) if text.any() else "")
         bad = ~np.isfinite(values)
         require(not bad.any(), f"column {column!r}{of} has {int(bad.sum())} values that are "
                 f"missing or not finite, the first in row {np.flatnonzero(bad)[:1].tolist()}; drop "
                 "or fill these rows")
         frame[column] = values
     return frame
+
+
+def _advice(column: pd.Series, wrong: np.ndarray) -> str:
+    """What to do about entries that are no numbers: their commas, and what is no number anyhow."""
+    texts = column.dropna().astype(str).str.strip()
+    advice = comma_advice(texts)
+    others = texts[pd.Series(wrong, column.index)[texts.index] & ~punctuated(texts)]
+    if not advice or others.empty:
+        return advice or "correct or drop these rows"
+    rows = "the row" if len(others) == 1 else f"the {len(others)} rows"
+    return (f"{advice}, and correct or drop {rows} of other text ({others.iloc[0]!r} in row "
+            f"{others.index[0]})")
 
 
 def as_numbers(column: pd.Series) -> np.ndarray:

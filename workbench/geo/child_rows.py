@@ -19,10 +19,14 @@ from workbench.geo.globe import centroids
 from workbench.geo.treatments import CleaningOptions, Record, must_stop
 from workbench.geo.wording import amount
 
-# 0 km, 12.5 °C, 3 m2; and units that may differ between entries.
+# 0 km, 12.5 °C, 3 m2.
 _WITH_UNIT = r"[+-]?\d[\d.,']*(?P<blank>\s*)(?P<unit>[^\d\s.,'+-]\D{0,15}[2²]?)"
-_UNITS = {"mm", "cm", "m", "km", "ft", "mi", "g", "kg", "t", "m2", "m²", "ha", "km2", "km²", "°c",
-          "°f", "€"}
+#: Units that stand behind numbers, those of a line for the same.
+_UNITS = tuple(frozenset(line.split()) for line in (
+    "mm cm dm m km ft mi", "m2 m² ha km2 km²", "mg ug µg μg g kg t", "°c °f °", "% ‰",
+    "mm/yr mm/year mm/a mm/d", "m/s km/h", "s sec min h hours", "d day days week weeks month months"
+    " yr yrs year years", "person persons people inhabitants residents", "flat flats",
+    "house houses household households", "€ eur $ usd £"))
 
 
 def positive_rows(weights: np.ndarray, ids, options: CleaningOptions, record: Record,
@@ -172,12 +176,13 @@ def say_emptied(names: np.ndarray, values: np.ndarray, left: np.ndarray, sums: b
                         effect=f"{'it is' if one else 'they are'} not on the map")
         elif gone:
             with_it = f"{'a value' if one else 'values adding up to'} {'of ' * one}{lost:,.6g}"
+            off_map = f"{'it is' if one else 'they are'} not on the map"
             record.suspect(suspicious(
                 "area-empty", f"{what}, and with {them} {with_it}" if sums else what,
                 f"correct the weights and covariates of {their} small polygons, or join "
                 f"{'this area' if one else 'these areas'} to neighbours", gone, len(gone),
-                f"{'it is' if one else 'they are'} not on the map, and {their} values in no total",
-                "; "))
+                f"{off_map}, and {their} {'value' if one else 'values'} in no total"
+                if sums else off_map, "; "))
 
 
 def _refuse_text(fine, name: str) -> None:
@@ -216,16 +221,17 @@ def _without_blanks(fine, covariates: list[str]):
 
 
 def _in_units(kinds) -> bool:
-    """Whether texts are numbers before one unit, such as km, or before several that are known.
+    """Whether texts are numbers before one unit that is known, or before several of the same.
 
-    One that is not known stands apart from its number, as 1a and 2a may be classes.
+    Those of the same, such as m and km, stand apart from their numbers, as 1t and 2g are classes;
+    so is a word that is no unit, as in 1 forest and 2 forest.
     """
     found = [re.fullmatch(_WITH_UNIT, one.strip()) for one in kinds]
     if not all(found):
         return False
     units = {one["unit"].lower() for one in found}
-    return units <= _UNITS or len(units) == 1 and len(kinds) > 1 and all(
-        one["blank"] for one in found)
+    apart = len(units) == 1 or all(one["blank"] for one in found)
+    return apart and any(units <= known for known in _UNITS)
 
 
 def _these(count: int) -> str:

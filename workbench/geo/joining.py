@@ -21,8 +21,7 @@ from workbench.geo.wording import amount
 TABLE = "table"     # code of an error for which no value of a table of totals is known
 _GUESSED = 3        # names without an area of which it is said what they are perhaps meant to be
 _SLIPS = 2          # words of a name that may be misspelt
-# Letters of a word that may be misspelt (Mali is not Malawi), and of one with another letter.
-_LETTERS, _LONG = 5, 9
+_LETTERS = 5        # of a word that may be misspelt: Mali is not Malawi
 
 
 def joined(areas, totals: object, join: str | None, encoding: str | None,
@@ -219,10 +218,11 @@ def _misspelt(name: str, other: str) -> bool:
 
 
 def _slip(one: str, other: str, numbered: bool) -> bool:
-    """Whether a word is another with one letter too much or too few, or two of them exchanged.
+    """Whether a word is another with a double letter written once, or two letters exchanged.
 
-    One letter for another makes other names (Hamburg, Homburg; Freiberg, Freiburg), and so does one
-    at the end (Clark, Clarke): they are slips where the names have a number, or in long words.
+    Beside an equal number also one with another letter, or with one too much or too few; else these
+    are other names: Altenburg and Altenberg, Carlton and Charlton, Clark and Clarke. A letter that
+    is double only at the end is none, either.
     """
     short, long = sorted((one, other), key=len)
     if (len(short) < _LETTERS or short[0] != long[0] or not (short + long).isalpha()
@@ -230,12 +230,11 @@ def _slip(one: str, other: str, numbered: bool) -> bool:
         return False
     same = len(commonprefix((short, long)))
     left, more = short[same:], long[same:]
-    sure = numbered or len(short) >= _LONG
     if len(left) < len(more):
-        return left == more[1:] and (sure or bool(left))
+        return left == more[1:] and (numbered or bool(left) and more[0] == long[same - 1])
     if len(left) > 1 and left[:2] == more[1::-1]:
         return left[2:] == more[2:]
-    return left[1:] == more[1:] and sure
+    return numbered and left[1:] == more[1:]
 
 
 def _bare(name: str) -> str:

@@ -15,7 +15,15 @@ from tests.ui.kit import ran, restored
 from workbench.checks import InputError
 from workbench.ui.base.fitted import CANCELLED, FITTED, PREVIEW
 from workbench.ui.base.session import pack, unpack
-from workbench.ui.disaggregate import engine, exploring, exporting, exports, keeping
+from workbench.ui.disaggregate import (
+    engine,
+    exploring,
+    exporting,
+    exports,
+    keeping,
+    messages,
+    verdict_words,
+)
 from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITHOUT_EFFECT
 from workbench.ui.disaggregate.fitted import UNFITTED, Fitted
 from workbench.ui.disaggregate.state import State
@@ -348,9 +356,15 @@ def test_files_have_the_verdict_and_the_summary_of_the_page(begin, mixture, tmp_
 def test_a_map_that_nothing_has_tested_has_no_verdict_of_another_test(mixture):
     maps = exporting.bundle(mixture.store).maps()
     assert "verdict" not in maps.attrs and maps.attrs["verdict_of_weights"]
-    said = Verdict(OPEN, "Not yet tested on held-out areas.")
-    maps = exporting.bundle(mixture.store, said).maps()
-    assert maps.attrs["verdict"] == said.sentence
+    for said, full in (("Not yet tested on held-out areas.",) * 2, (
+            verdict_words.STOPPED, verdict_words.STOPPED), (
+            verdict_words.under_way(3, 10, "count"), verdict_words.UNTESTED), (
+            messages.SCORING, verdict_words.UNTESTED), (messages.PREVIEW, verdict_words.UNTESTED)):
+        bundle = exporting.bundle(mixture.store, Verdict(OPEN, said))
+        assert bundle.maps().attrs["verdict"] == full
+        assert full in bundle.told and bundle.caption.endswith(full)
+    nothing = exporting.bundle(mixture.store, Verdict(OPEN, ""))
+    assert "verdict" not in nothing.maps().attrs and len(nothing.told) == len(bundle.told) - 1
 
 
 def test_what_was_learnt_is_told_as_learnt_and_only_what_a_slider_fixed_as_fixed(begin, mixture):

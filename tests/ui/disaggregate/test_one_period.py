@@ -3,6 +3,7 @@
 import io
 import re
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas
@@ -15,6 +16,7 @@ from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.tables import table_of
 from workbench.ui.disaggregate.views.own import Own
+from workbench.ui.disaggregate.views.periods import _told
 
 pytestmark = pytest.mark.usefixtures("removed")
 MONTHS = ("2020-02", "2020-01", "2020-11")
@@ -51,7 +53,8 @@ def test_the_rows_of_one_period_are_a_table_of_areas(tmp_path):
 def test_counts_are_added_up_people_are_not_and_rates_are_left_out(tmp_path):
     found = found_in(tmp_path, long_table())
     assert (found.summed, found.averaged, found.left_out) == (
-        ("cases",), ("population",), ("rate",))
+        ("cases",), ("population",), {"rate": "called rate, which does not add up"})
+    assert found.kept == ("ags",) and found.without == {}
     total = pandas.read_csv(io.BytesIO(found.table(SUM)), dtype={"ags": str})
     assert total["cases"].tolist() == [30 * k + 3 for k in range(12)]
     assert (total["population"] == 1_030).all() and total["ags"][3] == "003"
@@ -60,6 +63,68 @@ def test_counts_are_added_up_people_are_not_and_rates_are_left_out(tmp_path):
     total = pandas.read_csv(io.BytesIO(lacking.table(SUM)))
     assert lacking.incomplete == 1 and "District 6" not in total["district"].tolist()
     assert len(total) == 11
+
+
+def summed(found, *columns):
+    """Numbers of the sum in the first area."""
+    return pandas.read_csv(io.BytesIO(found.table(SUM)))[list(columns)].iloc[0].tolist()
+
+
+def test_counts_and_tests_are_added_up_though_they_are_the_same_in_every_period(tmp_path):
+    frame = long_table().assign(positive=[*range(12), *range(12), *range(12)], n_tested=30, cases=1,
+                                deaths=0, n=25, population=500, region="a", slope=4)
+    found = found_in(tmp_path, frame)
+    assert found.summed == ("cases", "positive", "n_tested", "deaths", "n")
+    assert summed(found, "cases", "n_tested", "n", "population", "slope") == [3, 90, 75, 500, 4]
+    assert found.averaged == ("population",) and found.kept == ("ags", "region", "slope")
+
+
+def test_whole_means_rates_and_what_is_of_a_period_are_not_added_up(tmp_path):
+    frame = long_table()
+    k = np.arange(len(frame))
+    frame = frame.assign(prevalence_pct=20 + k % 7, temperature=k % 9, mean_age=30 + k % 5,
+                         age=30 + k % 5, wave=k // 12, hospital=k % 5)
+    found = found_in(tmp_path, frame)
+    assert found.summed == ("cases", "hospital")
+    assert found.left_out == {"wave": "the same for all areas of a period"} | {
+        name: f"called {word}, which does not add up" for name, word in (
+            ("rate", "rate"), ("prevalence_pct", "pct"), ("temperature", "temperature"),
+            ("mean_age", "age"), ("age", "age"))}
+
+
+def test_every_column_that_is_left_out_has_the_true_reason(tmp_path):
+    frame = long_table()
+    k = np.arange(len(frame))
+    frame = frame.assign(hiv=k % 5, marked=k % 7, dose=k + 0.5, comma=[f"1,{100 + j}" for j in k],
+                         decimal=[f"11,{j}" for j in k], note=[f"seen {j}" for j in k],
+                         fid=k + 1, none="").astype({"hiv": object})
+    frame.loc[4, "hiv"], frame.loc[4, "marked"] = "NA", -9999
+    found = found_in(tmp_path, frame)
+    assert found.left_out == {
+        "rate": "called rate, which does not add up", "marked": "below zero in 1 row, as -9999",
+        "dose": "not whole numbers, as 0.5",
+        "comma": "not all of it numbers, as '1,100'",
+        "decimal": "not all of it numbers, as '11,0'", "none": "empty",
+        "note": "text that differs between periods", "fid": "numbers of rows, or places"}
+    assert found.summed == ("cases", "hiv") and found.without == {"hiv": 1}
+    named = {*found.summed, *found.averaged, *found.kept, *found.left_out}
+    assert named == {*frame} - {"district", "month"}       # none is lost without a word
+
+
+def test_an_area_that_lacks_a_value_in_a_period_has_neither_sum_nor_average(tmp_path):
+    frame = long_table().astype({"cases": object, "population": object})
+    frame.loc[0, "cases"], frame.loc[[1, 13], "population"] = "NA", ""
+    found = found_in(tmp_path, frame)
+    assert found.without == {"cases": 1, "population": 1} and found.incomplete == 0
+    total = pandas.read_csv(io.BytesIO(found.table(SUM)))
+    assert total["cases"].isna().tolist() == [True] + 11 * [False]
+    assert total["population"].isna().tolist() == [False, True] + 10 * [False]
+    files = SimpleNamespace(table=SimpleNamespace(keys=[("district", "district", 12)]),
+                            polygons=tmp_path / "a.gpkg")
+    card = _told(found, SUM, files)
+    assert "<b>cases</b> is missing for some period in 1 area, for which it has no sum." in card
+    assert "<b>population</b> is missing for some period in 1 area, for which it has no av" in card
+    assert "kept, as the same in every period: ags; left out: rate (called rate, which" in card
 
 
 def test_the_dialog_says_what_it_found_and_maps_the_period_that_is_chosen(tmp_path):

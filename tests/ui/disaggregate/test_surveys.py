@@ -44,6 +44,15 @@ def test_two_kinds_of_positives_are_of_the_same_tests():
     assert found == {"pf_pos": "tested", "pv_pos": "tested"}        # cases are counted elsewhere
 
 
+def test_positives_are_of_the_tests_that_share_their_name():
+    frame = two("malaria_pos", "hiv_tested").assign(hiv_pos=2, malaria_tested=150)
+    assert surveys_in(frame) == {"malaria_pos": "malaria_tested", "hiv_pos": "hiv_tested"}
+    assert surveys_in(frame.assign(malaria_tested=1)) == {"hiv_pos": "hiv_tested"}
+    years = two("pos_2019", "tested_2020").assign(pos_2020=2, tested_2019=150)
+    assert surveys_in(years) == {"pos_2019": "tested_2019", "pos_2020": "tested_2020"}
+    assert surveys_in(two("pos", "n").assign(tested=150)) == {"pos": "tested"}
+
+
 @pytest.mark.parametrize(("frame", "why"), [
     (two("cases", "population"), "residents"), (two("positive", "pop_size"), "residents"),
     (two("cases", "tests"), "neither name says so alone"), (two("events", "n"), "the same"),
@@ -54,6 +63,11 @@ def test_two_kinds_of_positives_are_of_the_same_tests():
     (two("positive", "tested").assign(positive=-1), "below zero"),
     (two("positive", "tested").assign(tested=0, positive=0), "nobody was tested"),
     (two("positive_rate", "tested"), "a rate"), (two("positive", "tested_id"), "a number of rows"),
+    (two("infected", "n_households", population=900), "no name of tests"),
+    (two("infected", "size", population=900), "any size"), (two("infected", "size"), "any size"),
+    (two("infected", "n", population=900), "among residents"),
+    (two("pos_x", "n"), "a place"), (two("x_pos", "n_tested"), "a place"),
+    (two("positive", "tested").assign(examined=200), "one of two, nobody knows which"),
     (two("income", "tested"), "no positives"), (two("deaths", "births"), "no tests")])
 def test_counts_stay_counts(frame, why):
     assert surveys_in(frame) == {}, why

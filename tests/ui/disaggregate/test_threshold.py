@@ -36,6 +36,15 @@ def test_a_typed_threshold_is_asked_for_exactly_and_is_in_the_address(controls):
     state.threshold = 50
     view.typed.value = "0.1234567"
     assert state.threshold == 0.123457                  # the digits that an address has
+    assert view.typed.helper_text == "Rounded to six digits: 0.123457"
+    assert not view.typed.error_state
+    view.typed.value = "1234567"
+    assert state.threshold == 1234570 and "1234570" in view.select.options
+    assert view.typed.helper_text == "Rounded to six digits: 1234570"
+    assert restored(state, {"threshold": 1234570.0}).threshold == 1234570
+    view.typed.value = "0.00002"
+    assert "0.00002" in view.select.options and view.typed.helper_text == ""
+    view.typed.value = "0.1234567"
     assert "33.25" not in view.select.options
     state.dataset = "korea"
     assert state.threshold == state.choice.threshold and "0.123457" not in view.select.options
@@ -58,6 +67,7 @@ def test_what_is_no_threshold_is_said_and_changes_nothing(controls, typed, said)
 
 @pytest.mark.parametrize(("kind", "negative", "typed", "found"), [
     (TESTED, False, "0.15", 0.15), (TESTED, False, "15", None), (TESTED, False, "1", None),
+    (TESTED, False, "0.9999999", None), (TESTED, False, "0.999999", 0.999999),
     (MEAN, True, "-2.5", -2.5), (MEAN, True, "−2.5", -2.5), (MEAN, True, "0", 0.0),
     (MEAN, False, "-2.5", None), (COUNT, False, "1e3", 1000.0)])
 def test_what_can_be_a_threshold_depends_on_the_values(kind, negative, typed, found):

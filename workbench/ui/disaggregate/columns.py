@@ -33,7 +33,7 @@ _BESIDE = {"standard_error": ("se", "stderr", "error"),
            "trials": ("tested", "trials", "examined", "sampled", "sample", "n", "size", "tests")}
 _STANDARD = {"standard", "std"}
 #: Words in names of positives and of those tested, in several languages: such as say so alone, and
-#: such as say so beside one of the others that does.
+#: such as say so beside one of the others that does, of those tested only as a whole name.
 _POSITIVES = ({"positive", "positives", "pos", "npos", "positif", "positifs", "positivo",
                "positivos", "infected", "seropositive", "seropos", "successes"},
               {"case", "cases", "event", "events", "cas", "caso", "casos", "faelle", "fälle",
@@ -41,8 +41,12 @@ _POSITIVES = ({"positive", "positives", "pos", "npos", "positif", "positifs", "p
 _TRIALS = ({"tested", "ntested", "trial", "trials", "examined", "nexamined", "screened",
             "examinees", "testes", "testés", "examinés", "examines", "examinados", "testados",
             "getestet", "untersucht"},
-           {"n", "sample", "sampled", "size", "test", "tests", "exam", "surveyed", "participants",
-            "denominator", "denom"})
+           {"n", "sample", "samples", "sampled", "test", "tests", "exam", "exams", "surveyed",
+            "participants", "denominator", "denom"})
+#: Words beside these in whole names, such as sample_size.
+_NUMBER_OF = {"size", "number", "num", "no", "nb", "of", "total"}
+#: Beside "pos" they say that it is a position.
+_AXES = {"x", "y", "z", *_PLACE_WORDS}
 _SHAPES = ("area", "shape_area", "shape_leng", "shape_length", "perimeter", "km2", "sqkm")
 
 
@@ -127,10 +131,13 @@ def beside(names: Iterable[str], option: str, column: str) -> list[str]:
     --------
     >>> beside(["income_se", "age_se", "tested"], "standard_error", "mean_income")
     ['income_se']
+    >>> beside(["hiv_tested", "malaria_tested"], "trials", "malaria_pos")   # which is its first
+    ['malaria_tested', 'hiv_tested']
     """
     words, own = set(_BESIDE.get(option, ())), words_in(column)
-    return [name for name in names if words & words_in(name) and (
+    found = [name for name in names if words & words_in(name) and (
         option == "trials" or own & words_in(name) or not words_in(name) - words - _STANDARD)]
+    return sorted(found, key=lambda name: -shared(column, name)) if option == "trials" else found
 
 
 def named_like_positives(name: str) -> str:
@@ -142,10 +149,10 @@ def named_like_positives(name: str) -> str:
 
     Examples
     --------
-    >>> [named_like_positives(name) for name in ("n_pos", "cases", "positive_rate", "tested")]
+    >>> [named_like_positives(name) for name in ("n_pos", "cases", "positive_rate", "pos_x")]
     ['sure', 'perhaps', '', '']
     """
-    return _said(name, _POSITIVES)
+    return "" if _AXES & words_in(name) else _said(name, _POSITIVES)
 
 
 def named_like_trials(name: str) -> str:
@@ -157,10 +164,12 @@ def named_like_trials(name: str) -> str:
 
     Examples
     --------
-    >>> [named_like_trials(name) for name in ("n_tested", "sample_size", "population")]
-    ['sure', 'perhaps', '']
+    >>> [named_like_trials(name) for name in ("n_tested", "sample_size", "size", "n_households")]
+    ['sure', 'perhaps', '', '']
     """
-    return _said(name, _TRIALS)
+    said = _said(name, _TRIALS)
+    whole = words_in(name) <= _TRIALS[1] | _NUMBER_OF
+    return said if said == "sure" or whole else ""
 
 
 def _said(name: str, words: tuple[set[str], set[str]]) -> str:
@@ -168,6 +177,23 @@ def _said(name: str, words: tuple[set[str], set[str]]) -> str:
     if own & MEANS:
         return ""
     return "sure" if own & words[0] else "perhaps" if own & words[1] else ""
+
+
+def shared(name: str, other: str) -> int:
+    """How many words and numbers two columns' names share that say of what, or when, they are.
+
+    Parameters
+    ----------
+    name, other : str
+
+    Examples
+    --------
+    >>> shared("hiv_pos_2019", "n_hiv_tested_2019"), shared("n_pos", "n_tested")
+    (2, 0)
+    """
+    common = set(_words(name) + re.findall(r"\d+", name)) & set(
+        _words(other) + re.findall(r"\d+", other))
+    return len(common - _NUMBER_OF - set().union(*_POSITIVES, *_TRIALS))
 
 
 def words_in(name: str) -> set[str]:

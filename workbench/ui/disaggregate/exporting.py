@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from workbench.evaluation.judgement import OPEN
 from workbench.ui.base.messages import sentence
 from workbench.ui.base.views.bundle import Bundle, places
 from workbench.ui.disaggregate import (
@@ -23,7 +22,7 @@ from workbench.ui.disaggregate import (
 )
 from workbench.ui.disaggregate.quantity import in_files, with_unit
 from workbench.ui.disaggregate.state import AUTO
-from workbench.ui.disaggregate.verdict import in_full
+from workbench.ui.disaggregate.stops import in_digits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +102,7 @@ def bundle(store: Store, verdict: Verdict | None = None) -> Bundle | None:
         What the page says of the map.
     """
     answer, scene, state = store.answer, store.scene, store.state
-    said = [] if verdict is None or verdict.light == OPEN else [in_full(verdict)]
+    said = [*filter(None, [exports.said_in_files(verdict)])]
     if answer is None or scene is None or store.stale or answer.rough:
         return None
     layer = store.layer if store.layer is not None and store.layer.name == state.beside else None
@@ -115,7 +114,7 @@ def bundle(store: Store, verdict: Verdict | None = None) -> Bundle | None:
         (f"{status}.", *said, in_files(scene.noun, scene.unit),
          *filter(None, [totals.said(answer, scene, state.rescale)])),
         {"model": spec.model, "status": status,
-         "threshold": with_unit(f"{store.threshold:g}", scene.unit)},
+         "threshold": with_unit(in_digits(store.threshold), scene.unit)},
         lambda: program(answer, spec.threshold, scene, layer, state.choice.axes, state.rescale),
         lambda: table(exports.maps(answer, scene, state, layer, verdict), state.choice.axes),
         lambda: exports.maps(answer, scene, state, layer, verdict), (*drawn, ".nc"),

@@ -11,13 +11,13 @@ import xarray as xr
 
 from workbench.pipeline.spec import Spec
 from workbench.ui.base.session import file_stem
-from workbench.ui.disaggregate import mixtures, own
+from workbench.ui.disaggregate import messages, mixtures, own, verdict_words
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.facts import in_words
 from workbench.ui.disaggregate.kinds import kind_of
 from workbench.ui.disaggregate.layers import COMPONENTS, EXPOSURE, RANKED, Layer
 from workbench.ui.disaggregate.state import AUTO, State
-from workbench.ui.disaggregate.verdict import Verdict, in_full
+from workbench.ui.disaggregate.verdict import OPEN, Verdict, in_full
 
 #: How hyperparameters were come by, in names of files and in words.
 STATUS = {
@@ -145,12 +145,31 @@ def told(maps: xr.Dataset, answer: Answer, scene: Scene, verdict: Verdict | None
     attrs = dict(maps.attrs)
     if "verdict" in attrs:
         attrs["verdict_of_weights"] = attrs.pop("verdict")
-    if verdict is not None and verdict.sentence:
-        attrs["verdict"] = in_full(verdict)
+    if said := said_in_files(verdict):
+        attrs["verdict"] = said
     attrs["summary"] = "\n\n".join(filter(None, in_words(answer, kind_of(scene.data))))
     maps = maps.copy()
     maps.attrs = attrs
     return maps
+
+
+def said_in_files(verdict: Verdict | None) -> str:
+    """What pictures, notebooks and attributes of files say of a map; empty without a map.
+
+    Of one that was not judged by then they say so, and neither how far a test is nor what to press.
+
+    Parameters
+    ----------
+    verdict : Verdict or None
+        What the page says of the map.
+    """
+    if verdict is None or not verdict.sentence:
+        return ""
+    passes = (messages.PREVIEW, messages.SCORING)
+    if verdict.light == OPEN and (verdict.sentence in passes
+                                  or verdict.sentence.startswith(verdict_words.UNDER_WAY)):
+        return verdict_words.UNTESTED
+    return in_full(verdict)
 
 
 def mapped(answer: Answer, scene: Scene, spec: Spec) -> xr.Dataset:

@@ -18,7 +18,6 @@ _ANY = {"identity": "identity"}
 _POSITIVE = {"exp (log rate)": "exp", "square": "square", **_ANY}
 
 
-
 @dataclass(frozen=True)
 class Kind:
     """One kind of values.

@@ -77,6 +77,11 @@ NO_COMMA = "Write numbers without commas: a point for decimals, nothing between 
 ABOVE_ZERO = "A threshold of these data must be above zero"
 
 
+def rounded(number: str) -> str:
+    """That a number was rounded."""
+    return f"Rounded to six digits: {number}"
+
+
 def no_share(value: float) -> str:
     """That a threshold is no share."""
     instead = f"; {plainly(value)} % is {value / 100:g}" if 1 < value < 100 else ""

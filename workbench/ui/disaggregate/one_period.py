@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.ui.disaggregate.columns import is_number_of_row, is_place, likely
+from workbench.ui.disaggregate.sums import AVERAGED, KEPT, SUMMED, numbers_of, what_of
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
 
     from workbench.ui.disaggregate.tables import Table
 
@@ -44,38 +46,64 @@ class Periods:
 
     @property
     def summed(self) -> tuple[str, ...]:
-        """Columns of counts, which may be added up."""
-        return tuple(name for name in self._numbers if _counts(self.frame[name])
-                     and name not in self.averaged)
+        """Columns of counts, and of those tested, which are added up."""
+        return self._that(SUMMED)
 
     @property
     def averaged(self) -> tuple[str, ...]:
         """Columns of a population, which is the same people in each period."""
-        return tuple(likely(self._numbers))
+        return self._that(AVERAGED)
 
     @property
-    def left_out(self) -> tuple[str, ...]:
-        """Columns of numbers that no sum of periods has, such as rates."""
-        return tuple(name for name in self._numbers if name not in (*self.summed, *self.averaged))
+    def kept(self) -> tuple[str, ...]:
+        """Columns that are the same in all rows of an area, such as its name, and stay."""
+        return self._that(KEPT)
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Columns that no sum of periods has, such as rates, each with the reason."""
+        return {name: what for name, what in self._whats.items()
+                if what not in (SUMMED, AVERAGED, KEPT)}
 
     @property
     def incomplete(self) -> int:
         """Areas that lack a row for some period, and are left out of a sum."""
-        return int((self.frame.groupby(self.areas, sort=False).size() < len(self.periods)).sum())
+        return int((~self._complete).sum())
 
     @property
-    def _numbers(self) -> list[str]:
-        """Columns of numbers that are not the same in all periods."""
-        return [name for name in self.frame if name not in (self.areas, self.column)
-                and not is_number_of_row(name) and not is_place(name)
-                and _numbers(self.frame[name]).notna().any() and name not in self._fixed]
+    def without(self) -> dict[str, int]:
+        """Areas of a sum whose entry is missing in some period, of each column that has such."""
+        gaps = {name: int((self._gaps(name) & self._complete).sum())
+                for name in (*self.summed, *self.averaged)}
+        return {name: count for name, count in gaps.items() if count}
 
-    @property
-    def _fixed(self) -> list[str]:
-        """Columns that are the same in all rows of an area, such as its name."""
-        rest = [name for name in self.frame if name not in (self.areas, self.column)]
-        most = self.frame.groupby(self.areas, sort=False)[rest].nunique().max()
-        return [name for name in rest if most[name] == 1]
+    @cached_property
+    def _whats(self) -> dict[str, str]:
+        """What becomes of each column in a sum."""
+        ids, periods = self._known[self.areas], self.frame[self.column]
+        return {name: what_of(name, self._known[name], self.frame[self.areas], periods)
+                for name in self._known if name not in (ids.name, periods.name)}
+
+    def _that(self, what: str) -> tuple[str, ...]:
+        return tuple(name for name, one in self._whats.items() if one == what)
+
+    @cached_property
+    def _known(self) -> DataFrame:
+        """The table without what any reader of tables takes for missing, such as NA."""
+        import pandas as pd
+
+        written = io.StringIO(self.frame.to_csv(index=False))
+        missing = pd.read_csv(written, dtype=str).isna().set_axis(self.frame.index)
+        return self.frame.mask(missing)
+
+    @cached_property
+    def _complete(self):
+        """Whether an area has a row in each period, by area."""
+        return self.frame.groupby(self.areas, sort=False).size() == len(self.periods)
+
+    def _gaps(self, name: str):
+        """Whether an area's entry of a column is missing in some row, by area."""
+        return self._known[name].isna().groupby(self.frame[self.areas], sort=False).any()
 
     def called(self, period: str) -> str:
         """Name of the file with a row for each area."""
@@ -93,14 +121,14 @@ class Periods:
         if period != SUM:
             found = self.frame[self.frame[self.column] == period].drop(columns=self.column)
             return found.to_csv(index=False).encode()
-        rows = self.frame.groupby(self.areas, sort=False)
-        found = rows[self._fixed].first()
+        areas = self.frame[self.areas]
+        found = self._known[list(self.kept)].groupby(areas, sort=False).first()
         for name in (*self.summed, *self.averaged):
-            numbers = _numbers(self.frame[name]).groupby(self.frame[self.areas], sort=False)
-            total = numbers.sum(min_count=len(self.periods))    # a sum of fewer would be too low
-            found[name] = total if name in self.summed else numbers.mean()
-        return found[rows.size() == len(self.periods)].reset_index().to_csv(
-            index=False, float_format="%.10g").encode()
+            rows = numbers_of(self._known[name]).groupby(areas, sort=False)
+            total = rows.sum() if name in self.summed else rows.mean()
+            found[name] = total.mask(self._gaps(name))      # of fewer periods it would be another
+        return found[self._complete].reset_index().to_csv(
+            index=False, float_format="%.15g").encode()
 
 
 def periods_in(table: Table | None) -> Periods | None:
@@ -133,16 +161,3 @@ def periods_in(table: Table | None) -> Periods | None:
     except InputError:
         pass                    # such as names of months: in the order of the table
     return Periods(table.path.name, areas, column, tuple(written), frame[areas].nunique(), frame)
-
-
-def _numbers(column: Series) -> Series:
-    import pandas as pd
-
-    return pd.to_numeric(column, errors="coerce")
-
-
-def _counts(column: Series) -> bool:
-    """Whether all that is written in a column are whole numbers, none below zero."""
-    there = column[column != ""]
-    numbers = _numbers(there)
-    return bool(len(there)) and bool((numbers.notna() & (numbers >= 0) & (numbers % 1 == 0)).all())

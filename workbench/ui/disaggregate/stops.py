@@ -29,7 +29,7 @@ def a_threshold(choice: Choice, text: str) -> tuple[float | None, str]:
     """
     plain = text.strip().replace("−", "-")
     try:
-        value = float(plain)
+        value = float(f"{float(plain):g}")      # what is checked is what an address has
     except ValueError:
         return None, labels.NO_COMMA if "," in plain else labels.NO_NUMBER
     if "_" in plain or not math.isfinite(value):
@@ -38,7 +38,35 @@ def a_threshold(choice: Choice, text: str) -> tuple[float | None, str]:
         return None, labels.no_share(value)
     if not choice.negative and value < FEWEST:
         return None, labels.ABOVE_ZERO
-    return float(f"{value:g}"), ""
+    return value, ""
+
+
+def was_rounded(text: str, value: float) -> bool:
+    """Whether a text has more digits than the threshold that `a_threshold` made of it.
+
+    Parameters
+    ----------
+    text : str
+    value : float
+    """
+    return float(text.strip().replace("−", "-")) != value
+
+
+def in_digits(value: float) -> str:
+    """A number as one types it, without a power of ten.
+
+    Parameters
+    ----------
+    value : float
+
+    Examples
+    --------
+    >>> in_digits(1234570.0), in_digits(33.25), in_digits(1e-05)
+    ('1234570', '33.25', '0.00001')
+    """
+    import numpy as np
+
+    return np.format_float_positional(float(f"{value:g}"), trim="-")
 
 
 class Stops:
@@ -65,7 +93,7 @@ class Stops:
         """Offer the thresholds of the data, and those that were chosen besides."""
         offered = self.choice.thresholds
         stops = sorted({*offered, *(one for one in more if one is not None)})
-        self.offer("threshold", {f"{t:g}": t for t in stops}, self.choice.threshold)
+        self.offer("threshold", {in_digits(t): t for t in stops}, self.choice.threshold)
 
     def _fix(self, name: str, text: str) -> bool:
         """Take the number of an address for one of the two; whether it is one."""

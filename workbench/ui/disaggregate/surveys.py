@@ -11,6 +11,7 @@ from workbench.ui.disaggregate.columns import (
     likely,
     named_like_positives,
     named_like_trials,
+    shared,
 )
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ def surveys_in(frame: DataFrame) -> dict[str, str]:
 
     Names must say so, and numbers agree: both whole, and nowhere more positives than tested. Names
     such as ``cases`` say so only beside ``tested``, ``examined`` or ``trials``, and not where the
-    table has a column of positives besides, or of a population, in which cases are counted.
+    table has a column of positives besides, or of a population, in which cases are counted. Nor do
+    names such as ``n`` beside a population. Of several that were tested those are taken whose name
+    shares most words with the positives'; if two do equally, none are.
 
     Parameters
     ----------
@@ -43,6 +46,8 @@ def surveys_in(frame: DataFrame) -> dict[str, str]:
     {'cases': 'examined'}
     >>> surveys_in(pd.DataFrame({"cases": [3, 0, 7], "population": [20, 18, 31]}))
     {}
+    >>> surveys_in(pd.DataFrame({"a_pos": [1, 2], "b_tested": [9, 9], "a_tested": [8, 9]}))
+    {'a_pos': 'a_tested'}
     """
     numbers = {str(name): frame[name].to_numpy(dtype=float)
                for name in frame.select_dtypes("number")}
@@ -58,9 +63,13 @@ def surveys_in(frame: DataFrame) -> dict[str, str]:
             continue
         fit = [name for name, named in trials.items() if "sure" in (said, named)
                and _agree(numbers[value], numbers[name])
-               and (named == "sure" or np.nanmedian(numbers[name]) <= _LARGEST)]
-        if fit:
-            found[value] = min(fit, key=lambda name: trials[name] != "sure")
+               and (named == "sure" or not people
+                    and np.nanmedian(numbers[name]) <= _LARGEST)
+               and (shared(value, name) or not any(shared(one, name) for one in positives))]
+        ranks = {name: (shared(value, name), trials[name] == "sure") for name in fit}
+        best = [name for name in fit if ranks[name] == max(ranks.values())]
+        if len(best) == 1:
+            found[value] = best[0]
     return found
 
 

@@ -3,6 +3,7 @@
 from workbench.ui.disaggregate.kinds import TESTED, in_words_of
 
 UNTESTED = "Not yet tested on held-out areas."
+UNDER_WAY = "Not yet tested: "
 MOVED = "A slider was moved away from the fit: this setting is not yet tested."
 STOPPED = "Not tested: the test was stopped."
 TEST, STOP = "Test it", "Stop the test"
@@ -32,7 +33,7 @@ def how(kind: str) -> str:
 def under_way(done: int, total: int, kind: str) -> str:
     """How far the test is."""
     known = "the other areas" if kind == TESTED else "merged groups"
-    return f"Not yet tested: predicting areas from {known}, {done} of {total} fits done."
+    return f"{UNDER_WAY}predicting areas from {known}, {done} of {total} fits done."
 
 
 def impossible(why: str) -> str:

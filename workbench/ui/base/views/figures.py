@@ -48,8 +48,10 @@ let decimals = 0
 const exact = one => Math.abs(one) < gap / 1e6    // a zero of floating point
   || Math.abs(one - Number(one.toFixed(decimals))) <= Math.min(gap, Math.abs(one)) / 100
 while (decimals < 9 && !ticks.every(exact)) decimals += 1
-const far = most >= 1e9 || decimals >= 9
-const text = far ? String(Number(tick.toPrecision(4)))
+if (Math.abs(tick) < gap / 1e6) return '0'
+const digits = Math.min(17, Math.max(4, Math.ceil(Math.log10(most / gap)) + 2))
+const far = most >= 1e15 || decimals >= 9
+const text = far ? String(Number(tick.toPrecision(digits)))
   : (tick || 0).toLocaleString('en-US', {maximumFractionDigits: decimals})
 return text.replace('-', '\u2212')
 """

@@ -100,13 +100,16 @@ def _told(found: Periods, chosen: str, files: own.Files) -> str:
             f"{escape(found.periods[-1])}, for {found.count:,} areas. This page maps one period, "
             "or the sum of all."]
     if chosen == SUM:
+        left = [f"{name} ({why})" for name, why in found.left_out.items()]
         parts = [f"{what}: {', '.join(names)}" for what, names in (
             ("added up", found.summed), ("averaged over periods", found.averaged),
-            ("left out, as they are no counts", found.left_out)) if names]
+            ("kept, as the same in every period", found.kept), ("left out", left)) if names]
         said.append(f"Columns {escape('; '.join(parts))}.")
         if found.incomplete:
-            said.append(f"{found.incomplete:,} area{'s' if found.incomplete > 1 else ''} without a "
-                        "row in every period left out.")
+            said.append(f"{_areas(found.incomplete)} without a row in every period left out.")
+        said += [f"<b>{escape(name)}</b> is missing for some period in {_areas(count)}, for which "
+                 f"it has no {'sum' if name in found.summed else 'average'}."
+                 for name, count in found.without.items()]
     join = next(key for key in files.table.keys if key[0] == found.areas)
     named = "" if join[0] == join[1] else f" --id {_quoted(join[1])}"
     command = (f"workbench disaggregate --polygons {_quoted(files.polygons.name)}{named} "
@@ -116,6 +119,10 @@ def _told(found: Periods, chosen: str, files: own.Files) -> str:
     said.append(f"All periods in one model, from the shell: "
                 f"<code style='font-size: 12px'>{escape(command)}</code>")
     return f"<div role='note' style='{LOOK}'>{' '.join(said)}</div>"
+
+
+def _areas(count: int) -> str:
+    return f"{count:,} area{'s' if count > 1 else ''}"
 
 
 def _quoted(name: str) -> str:

@@ -9,7 +9,7 @@ from workbench.ui.base.views.controls import SELECT, widget
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.quantity import NOBODY_SAID
-from workbench.ui.disaggregate.stops import a_threshold
+from workbench.ui.disaggregate.stops import a_threshold, in_digits, was_rounded
 from workbench.ui.disaggregate.store import Store
 
 
@@ -42,6 +42,8 @@ class Threshold(View):
             with pn.io.hold():
                 self.store.state.fix_threshold(value)
                 self._clear()
+                if was_rounded(event.new, value):
+                    self.typed.helper_text = labels.rounded(in_digits(value))
 
     def _clear(self, *events) -> None:
         """Leave the field to the next number: the list has the one that is asked for."""
