@@ -214,7 +214,7 @@ def test_treatments_are_flags(files):
     kept = workbench("disaggregate", *inputs(files, "odd"), "--model", "constant",
                      "--fractional", "keep", "--out", files / "odd.nc")
     assert kept.exit_code == 0, kept.output
-    assert "fractional counts were kept" in kept.output
+    assert "fractional count was kept" in kept.output
     with xr.open_dataset(files / "odd.nc") as maps:
         assert 30.5 in maps["value"].values
 

@@ -110,7 +110,7 @@ def test_a_served_app_reaches_the_browser_and_stops_in_the_middle_of_a_fit(
     record_property("seconds to the first page", seconds)
     print(f"first page after {seconds:.1f} s, 1-minute load {os.getloadavg()[0]:.1f}")
     page.get_by_role("button", name="Fit", exact=True).click()
-    page.get_by_text(re.compile(r"learning.*step \d")).wait_for(timeout=150_000)
+    page.get_by_text(re.compile(r"fitting model.*step \d")).wait_for(timeout=150_000)
     assert server.stop(signal.SIGTERM) < 10
     assert server.process.returncode == 0
     assert "Traceback" not in server.printed

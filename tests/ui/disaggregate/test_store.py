@@ -11,6 +11,7 @@ import workbench as wb
 from tests.ui.disaggregate.sessions import SMALL, Session, stops
 from workbench.gp.models.vbagg import state as variational
 from workbench.pipeline import run as pipeline
+from workbench.ui.base.cache import Cache
 from workbench.ui.disaggregate import engine
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.views.bar import Numbers
@@ -77,7 +78,8 @@ def test_a_preview_searches_for_its_posterior_once(state, monkeypatch):
         assert projected[0] < everyone / 3
 
 
-def test_auto_starts_with_one_of_its_models_and_learns_the_mixture(state, begin):
+def test_auto_starts_with_one_of_its_models_and_learns_the_mixture(state, begin, monkeypatch):
+    monkeypatch.setattr(engine, "_ANSWERS", Cache(14))      # nothing of other tests
     state.model = "auto"
     session = begin()
     store, said = session.maps(), []

@@ -17,9 +17,9 @@ class Constant(LabelledModel):
 
     Means, and sums that are no counts, leave open how much individuals differ. Unless noise,
     nugget, another likelihood or link, or a hyperparameter is given, it is the flat candidate of
-    `workbench.Auto`: individuals have a nugget, and what areas differ by is their own. As noise of
-    individuals it would be larger by the root of their number, and their intervals as much too
-    wide. Beside a nugget that is given, or learnt, it is the areas' own, too.
+    `workbench.Auto`, its link, too: individuals have a nugget, and what areas differ by is their
+    own. As noise of individuals it would be larger by the root of their number, and their
+    intervals as much too wide. Beside a nugget that is given, or learnt, it is the areas' own, too.
 
     Parameters
     ----------

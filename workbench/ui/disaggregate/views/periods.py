@@ -114,8 +114,8 @@ def _told(found: Periods, chosen: str, files: own.Files) -> str:
     named = "" if join[0] == join[1] else f" --id {_quoted(join[1])}"
     command = (f"workbench disaggregate --polygons {_quoted(files.polygons.name)}{named} "
                f"--totals {_quoted(found.file)} --join {_quoted(join[0])} "
-               f"--time {_quoted(found.column)} --value COLUMN --covariates FILE --weight FILE "
-               "--out map.nc")
+               f"--time {_quoted(found.column)} --value COLUMN --covariates cover.tif "
+               "--weight people.tif --out map.nc")
     said.append(f"All periods in one model, from the shell: "
                 f"<code style='font-size: 12px'>{escape(command)}</code>")
     return f"<div role='note' style='{LOOK}'>{' '.join(said)}</div>"
