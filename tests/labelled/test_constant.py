@@ -83,6 +83,23 @@ def test_beside_a_nugget_areas_differ_by_their_own(means, nugget):
     assert not fit.model.options.hyperparameters and not fit.model.options.priors
 
 
+def test_known_variances_are_looked_at_beside_a_nugget(means):
+    ds, _ = means
+    known = ds.assign(noise_variance=("bag", np.full(AREAS, 0.1)))
+    for nugget in ("auto", 0.8, "learn"):
+        fit = wb.Constant(nugget=nugget).fit(known)
+        assert "area.variance" in fit.hyperparameters           # beside those that are known
+
+
+def test_values_that_have_no_logarithm_are_left_to_the_exp_link(means):
+    ds, _ = means
+    zero = ds.assign(value=ds["value"] - ds["value"].min())
+    zero["value"].attrs = ds["value"].attrs
+    fit = wb.Constant(link="exp").fit(zero)
+    assert fit.model.options.noise != "area"
+    assert np.isfinite(fit.at(zero).mean).all()
+
+
 @pytest.mark.parametrize("scored", [
     wb.VBAgg(), wb.VBAgg(nugget="learn"), wb.VBAgg(noise="area", nugget=1.0, likelihood="normal"),
     wb.Auto()])

@@ -107,10 +107,13 @@ class Constant(LabelledModel):
         if any(getattr(options, name) not in usual for name, usual in VALUES_DECIDE.items()) or (
                 options.hyperparameters or options.initial or options.priors):
             return self
+        if options.link == "exp" and float(data.ds["value"].min()) <= 0:
+            return self                     # no logarithm says how much these differ
         told = None if given is None else {self.name: {"hyperparameters": given}}
         found = options_of_values(data, told, options.link)
         if options.nugget != "auto":        # what individuals differ by is known, or learnt
-            differ = options.nugget == "learn" or float(options.nugget) > 0
+            differ = "noise_variance" not in data.ds and (
+                options.nugget == "learn" or float(options.nugget) > 0)
             found = {name: found[name] for name in ("link", "likelihood") if name in found} | (
                 {"noise": AREA} if found and differ else {})
         return type(self)(**self.get_params() | found)
